@@ -96,4 +96,10 @@ impl Actuator {
         }
         (velocity && self.damping == 0.0).then_some("damping")
     }
+
+    /// Whether quasistatic steps ignore the velocity of a command of these quantities: with stiffness, they
+    /// hold the last position.
+    pub fn holds_position(&self, position: bool, velocity: bool) -> bool {
+        velocity && !position && self.stiffness > 0.0
+    }
 }

@@ -21,8 +21,8 @@ const SPEED_LIMIT_SLIP: f64 = 1e-6;
 /// The origin of an actuator's effort.
 #[derive(Clone, Copy, Debug)]
 enum EffortSource {
-    /// A constant effort only [N m] or \[N\].
-    Constant(f64),
+    /// A constant effort only, and its value before it was clamped to +- the limit [N m] or \[N\].
+    Constant { effort: f64, wanted: f64, limit: f64 },
     /// The impulse of the row with that index.
     Row(usize),
 }
@@ -112,9 +112,24 @@ impl JointRows {
     pub(super) fn efforts_from(&self, impulse: impl Fn(usize) -> f64, step: f64, efforts: &mut Vec<f64>) {
         efforts.clear();
         efforts.extend(self.sources.iter().map(|source| match source {
-            EffortSource::Constant(effort) => *effort,
+            EffortSource::Constant { effort, .. } => *effort,
             EffortSource::Row(row) => impulse(*row) / step,
         }));
+    }
+}
+
+impl JointRows {
+    /// Whether a small change of a joint's feed-forward effort acts on it at the end velocities `v`: whether
+    /// more and less of it are within the effort limit.
+    pub(super) fn takes_effort(&self, problem: &ContactProblem, v: &[f64], joint: usize) -> [bool; 2] {
+        let (value, lower, upper) = match self.sources[joint] {
+            EffortSource::Constant { wanted, limit, .. } => (wanted, -limit, limit),
+            EffortSource::Row(row) => {
+                let row = &problem.rows[row];
+                ((row.target - row.speed(v)) / row.regularization, row.lower, row.upper)
+            }
+        };
+        [lower <= value && value < upper, lower < value && value <= upper]
     }
 }
 
@@ -198,7 +213,7 @@ impl ScalarJoint<'_> {
         } else {
             let effort = at_rest.clamp(-limit, limit);
             problem.momentum[self.joint.v_start] += self.dt * self.ratio * effort;
-            EffortSource::Constant(effort)
+            EffortSource::Constant { effort, wanted: at_rest, limit }
         }
     }
 

@@ -8,6 +8,7 @@ mod contacts;
 mod continuous;
 mod control_memory;
 mod dynamic;
+mod dynamic_derivatives;
 mod error;
 mod error_control;
 mod external;
@@ -36,6 +37,7 @@ pub use checkpoint::{Checkpoint, CheckpointError};
 pub use checks::UnusedSetting;
 pub use command::{JointCommand, JointTarget};
 pub use command_schedule::{CommandSchedule, JointSchedule, Waveform};
+pub use dynamic_derivatives::{DynamicDerivativeError, DynamicDerivatives};
 pub use error::{SimulationError, StepError, Unsettled};
 pub use friction_errors::FrictionErrors;
 pub use inertial_load::InertialLoad;
@@ -43,7 +45,7 @@ pub use joint_speed::{FastJoint, LimitedJoint};
 pub use joint_wrench::{CarriedMotion, ForceTorqueSensor, JointPaths};
 pub use missed_contact::MissedContact;
 pub use overlap::{Overlap, overlaps};
-pub use quasistatic::{DerivativeError, QuasistaticDerivatives, RolloutStep, SmoothedRollout};
+pub use quasistatic::{DerivativeError, QuasistaticDerivatives, RolloutStep, SmoothedRollout, barrier_weights};
 pub use schedules::schedules;
 pub use settings::{
     ContactScheme, ContactSurfaces, ContinuousStepping, DissipationModel, DynamicStepping, ErrorControl, FrictionBound,

@@ -9,6 +9,7 @@ use super::checks::{check_state, check_steps};
 use super::command::JointCommand;
 use super::control_memory::ControlMemory;
 
+use super::dynamic::DynamicStep;
 use super::error::{SimulationError, StepError};
 
 use super::external::ExternalWrenches;
@@ -464,6 +465,11 @@ impl Simulation {
             time: self.time(),
             clock: None,
         })
+    }
+
+    /// The memory of dynamic steps.
+    pub(super) fn dynamic_step(&self) -> Option<&DynamicStep> {
+        self.stepper.dynamic()
     }
 
     /// The memory of quasistatic steps.

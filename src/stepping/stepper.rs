@@ -92,6 +92,14 @@ impl Stepper {
         }
     }
 
+    /// The memory of dynamic steps.
+    pub(super) fn dynamic(&self) -> Option<&DynamicStep> {
+        match self {
+            Self::Quasistatic(_) | Self::Spook(_) | Self::Continuous(_) => None,
+            Self::Dynamic(step) => Some(step),
+        }
+    }
+
     /// The memory of quasistatic steps.
     pub(super) fn quasistatic(&self) -> Option<&QuasistaticStep> {
         match self {

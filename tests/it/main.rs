@@ -16,6 +16,7 @@ mod continuity;
 mod continuous;
 mod controllers;
 mod drawing;
+mod dynamic_derivatives;
 mod error_control;
 mod examples;
 mod external_wrench;

@@ -2,6 +2,7 @@
 
 mod closures;
 mod derivatives;
+mod force_derivatives;
 mod joints;
 mod jumps;
 mod laws;

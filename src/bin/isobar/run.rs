@@ -261,6 +261,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
             );
         }
     }
+    if !arguments.quiet && matches!(loaded.settings.stepping, Stepping::Quasistatic(_)) {
+        warn_of_velocities(&loaded, &overrides);
+    }
     let (duration, step) = (arguments.duration, loaded.settings.step());
     if duration / step > STEPS_MAX {
         return Err(RunError::TooLong { duration, steps: duration / step, step }.into());
@@ -446,6 +449,22 @@ fn progress_bar(steps: u64, quiet: bool) -> ProgressBar {
         progress.set_style(style);
     }
     progress
+}
+
+/// Warns of commanded velocities that quasistatic steps ignore.
+fn warn_of_velocities(loaded: &LoadedScene, overrides: &[(ScalarJointIndex, JointTarget)]) {
+    let scheduled = loaded.commands.joints.iter();
+    let scheduled = scheduled.map(|joint| (joint.joint, joint.position.is_some(), joint.velocity.is_some()));
+    let given = overrides.iter().map(|(joint, target)| (*joint, target.position.is_some(), target.velocity.is_some()));
+    for (joint, position, velocity) in scheduled.chain(given) {
+        if loaded.scene.actuators()[joint.to_usize()].holds_position(position, velocity) {
+            let name = &loaded.scene.joint_names()[joint.to_usize()];
+            eprintln!(
+                "warning: quasistatic steps hold joint `{name}` at its last position, because its actuator has stiffness; \
+                 its commanded velocity has no effect: command a position"
+            );
+        }
+    }
 }
 
 /// Parses `JOINT.QUANTITY=VALUE` into a joint and its constant target.

@@ -199,6 +199,65 @@ impl NewtonSolver {
         done
     }
 
+    /// Replaces each of the `columns`, one after the other and as long as the velocities, by H^-1 times it,
+    /// with the Hessian H of `problem` at the velocities `v`. Each island is factorized once.
+    ///
+    /// # Errors
+    /// A matrix that is not positive definite.
+    pub fn solve_columns(
+        &mut self,
+        problem: &ContactProblem,
+        v: &[f64],
+        columns: &mut [f64],
+    ) -> Result<(), NotPositiveDefinite> {
+        self.prepare(problem)?;
+        let mut islands = std::mem::take(&mut self.islands);
+        islands.build(problem);
+        let mut done = Ok(());
+        for part in islands.parts(problem) {
+            self.evaluate(part, v, true);
+            done = self.solve_columns_of(part, problem.size(), columns);
+            if done.is_err() {
+                break;
+            }
+        }
+        self.islands = islands;
+        done
+    }
+
+    fn solve_columns_of(
+        &mut self,
+        part: Part<'_>,
+        size: usize,
+        columns: &mut [f64],
+    ) -> Result<(), NotPositiveDefinite> {
+        let mut has_factors = false;
+        for column in columns.chunks_exact_mut(size) {
+            if part.spans().all(|span| column[span.dofs.clone()].iter().all(|x| *x == 0.0)) {
+                continue;
+            }
+            for span in part.spans() {
+                for (gradient, x) in self.gradient[span.dofs.clone()].iter_mut().zip(&column[span.dofs.clone()]) {
+                    *gradient = -x;
+                }
+            }
+            if has_factors {
+                for span in part.spans() {
+                    self.solution[span.indices.clone()].copy_from_slice(&column[span.dofs.clone()]);
+                }
+                self.matrix.solve_again(&mut self.solution);
+                self.take_solution(part);
+            } else {
+                self.newton_direction(part)?;
+                has_factors = true;
+            }
+            for span in part.spans() {
+                column[span.dofs.clone()].copy_from_slice(&self.direction[span.dofs.clone()]);
+            }
+        }
+        Ok(())
+    }
+
     /// The velocities of each island of `problem`, which was solved or softened last, as ranges.
     pub fn islands<'a>(
         &'a self,

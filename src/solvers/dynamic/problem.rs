@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::math::BlockDiagonal;
+use crate::math::dense::dot;
 use crate::solvers::{BoxRow, PatchBlock};
 
 /// min over v of 1/2 v^T A v - r^T v + potentials of the patches and rows. All memory is reused from step to
@@ -82,6 +83,23 @@ impl ContactProblem {
     /// Removes the last patch; its memory stays.
     pub fn pop_patch(&mut self) {
         self.patch_count = self.patch_count.saturating_sub(1);
+    }
+    /// Computes A v - r - J^T gamma(v), the gradient of the cost at the velocities `v` [N s, N m s].
+    pub fn gradient(&self, v: &[f64], gradient: &mut Vec<f64>) {
+        gradient.clear();
+        gradient.resize(self.size(), 0.0);
+        for patch in self.patches() {
+            patch.jacobian.add_transposed(&patch.impulse(&patch.velocity(v)), gradient);
+        }
+        for row in &self.rows {
+            gradient[row.dof as usize] += row.coefficient * row.impulse(row.speed(v)).0;
+        }
+        for block in self.blocks() {
+            for i in block.clone() {
+                let momentum = dot(self.momentum_matrix.row(i), &v[block.clone()]);
+                gradient[i] = momentum - self.momentum[i] - gradient[i];
+            }
+        }
     }
     /// Fixes the friction of all patches at the velocities at the start of the step.
     pub fn lag_friction(&mut self) {

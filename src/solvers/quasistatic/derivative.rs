@@ -206,6 +206,21 @@ impl Linearization {
         if error > CONSISTENT * scale || !self.ended { [false; 2] } else { holds }
     }
 
+    /// Computes the changes of the contacts' impulses in the last [`Linearization::apply`], by contact.
+    pub(super) fn impulse_changes(
+        &self,
+        engine: &ConeEngine,
+        problem: &QuasistaticProblem,
+        impulses: &mut Vec<Vector3>,
+    ) {
+        impulses.clear();
+        impulses.resize(problem.contacts().len(), Vector3::zeros());
+        let stride = engine.law.stride();
+        for (contact, delta) in engine.islands.contacts.iter().zip(self.multipliers.chunks_exact(stride)) {
+            impulses[contact.index as usize] = engine.law.total(&contact.law, delta);
+        }
+    }
+
     /// Computes the changes of the contacts' normal impulses in the last [`Linearization::apply`], by
     /// contact.
     pub(super) fn normal_changes(&self, engine: &ConeEngine, problem: &QuasistaticProblem, normals: &mut Vec<f64>) {

@@ -6,9 +6,9 @@
 //! and that is also the next multiplier [Rockafellar 1976]. For a pyramid the same holds for each ray r_j:
 //! beta_j <- (beta_j - r_j . y/R)+, gamma = sum beta_j r_j.
 //!
-//! For Coulomb's law with a bound b in place of mu gamma_n and with compliance c, the same holds for the set
-//! {gamma_n >= 0, |gamma_t| <= b} and the potential with c/2 gamma_n^2:
-//! gamma_n <- (R gamma_n - y_n)+/(R + c), gamma_t <- P_b(gamma_t - y_t/R).
+//! For Coulomb's law with a bound b in place of mu gamma_n, with compliance c and creep a, the same holds for
+//! the set {gamma_n >= 0, |gamma_t| <= b} and the potential with c/2 gamma_n^2 + a/2 |gamma_t|^2:
+//! gamma_n <- (R gamma_n - y_n)+/(R + c), gamma_t <- P_b((R gamma_t - y_t)/(R + a)).
 
 use super::FrictionCone;
 use super::interior_point::ray;
@@ -44,7 +44,7 @@ impl FrictionLaw {
         let mu = law.friction;
         if self.rays.is_empty() {
             let z = gamma_of(multipliers) - y * penalty;
-            return law.bound.map_or_else(|| project(&z, mu), |bound| bounded(&z, law.compliance * penalty, bound));
+            return law.bound.map_or_else(|| project(&z, mu), |bound| bounded(&z, law.softness(penalty), bound));
         }
         let mut gamma = Vector3::zeros();
         for (ray, beta) in self.rays.iter().zip(multipliers) {
@@ -63,7 +63,7 @@ impl FrictionLaw {
             let z = gamma_of(multipliers) - y * penalty;
             let slope = match law.bound {
                 None => projection_slope(&z, mu),
-                Some(bound) => bounded_slope(&z, law.compliance * penalty, bound),
+                Some(bound) => bounded_slope(&z, law.softness(penalty), bound),
             };
             return slope.map(|slope| slope * penalty);
         }
@@ -81,7 +81,7 @@ impl FrictionLaw {
     pub(super) fn slides(&self, law: &PointLaw, penalty: f64, multipliers: &[f64], y: &Vector3) -> bool {
         let Some(bound) = law.bound.filter(|_| self.rays.is_empty()) else { return false };
         let z = gamma_of(multipliers) - y * penalty;
-        z.x > 0.0 && law.friction > 0.0 && z.yz().norm() > bound
+        z.x > 0.0 && law.friction > 0.0 && z.yz().norm() > bound * (1.0 + law.creep * penalty)
     }
 
     /// Replaces the multipliers by their update at y. Returns a bound [m/s] on the violation of the
@@ -123,7 +123,7 @@ impl FrictionLaw {
             let moved = gamma_of(delta) - dy * penalty;
             let slope = match law.bound {
                 None => projection_slope(&z, mu),
-                Some(bound) => bounded_slope(&z, law.compliance * penalty, bound),
+                Some(bound) => bounded_slope(&z, law.softness(penalty), bound),
             };
             let mut new = slope.map_or(Vector3::zeros(), |slope| slope * moved);
             if bound_change != 0.0 && self.slides(law, penalty, multipliers, y) {
@@ -161,20 +161,22 @@ impl FrictionLaw {
         }
         let z = gamma_of(multipliers) - y * penalty;
         let there = z + (gamma_of(delta) - dy * penalty) * reach;
+        let softness = law.softness(penalty);
+        let (normal_give, tangent_give) = (1.0 + softness.normal, 1.0 + softness.tangent);
         let mode = |z: &Vector3| {
             let across = z.yz().norm();
             match law.bound {
                 None if mu * across <= -z.x => Mode::Open,
                 Some(_) if z.x <= 0.0 => Mode::Open,
                 None if across <= mu * z.x => Mode::Sticking,
-                Some(_) if across <= mu * z.x / (1.0 + law.compliance * penalty) => Mode::Sticking,
+                Some(_) if across / tangent_give <= mu * z.x / normal_give => Mode::Sticking,
                 _ => Mode::Sliding,
             }
         };
         // The derivative has the mode of the bound, which may differ from the law's where the force is tiny.
         let here = match law.bound {
             Some(bound) if z.x <= 0.0 && bound > 0.0 => return false,
-            Some(bound) if z.x > 0.0 && z.yz().norm() <= bound => Mode::Sticking,
+            Some(bound) if z.x > 0.0 && z.yz().norm() <= bound * tangent_give => Mode::Sticking,
             Some(_) if z.x > 0.0 => Mode::Sliding,
             _ => mode(&z),
         };
@@ -206,25 +208,41 @@ fn gamma_of(multipliers: &[f64]) -> Vector3 {
     Vector3::new(multipliers[0], multipliers[1], multipliers[2])
 }
 
-/// The impulse of Coulomb's law with a bound of friction, from z = gamma - y/R; `softness` is c/R.
+/// c/R and a/R: the parts by which compliance and creep soften a contact of penalty 1/R [-].
+#[derive(Clone, Copy)]
+struct Softness {
+    normal: f64,
+    tangent: f64,
+}
+
+impl PointLaw {
+    #[inline]
+    fn softness(&self, penalty: f64) -> Softness {
+        Softness { normal: self.compliance * penalty, tangent: self.creep * penalty }
+    }
+}
+
+/// The impulse of Coulomb's law with a bound of friction, from z = gamma - y/R.
 #[inline]
-fn bounded(z: &Vector3, softness: f64, bound: f64) -> Vector3 {
-    let normal = z.x.max(0.0) / (1.0 + softness);
-    let squared = z.y * z.y + z.z * z.z;
-    let scale = if squared <= bound * bound { 1.0 } else { bound / squared.sqrt() };
+fn bounded(z: &Vector3, softness: Softness, bound: f64) -> Vector3 {
+    let normal = z.x.max(0.0) / (1.0 + softness.normal);
+    let give = 1.0 + softness.tangent;
+    let (squared, most) = (z.y * z.y + z.z * z.z, bound * give);
+    let scale = if squared <= most * most { 1.0 / give } else { bound / squared.sqrt() };
     Vector3::new(normal, scale * z.y, scale * z.z)
 }
 
 /// The derivative of [`bounded`]; `None` if it is zero.
 #[inline]
-fn bounded_slope(z: &Vector3, softness: f64, bound: f64) -> Option<Matrix3> {
-    let normal = if z.x > 0.0 { 1.0 / (1.0 + softness) } else { 0.0 };
+fn bounded_slope(z: &Vector3, softness: Softness, bound: f64) -> Option<Matrix3> {
+    let normal = if z.x > 0.0 { 1.0 / (1.0 + softness.normal) } else { 0.0 };
+    let give = 1.0 + softness.tangent;
     let radius = z.y.hypot_fast(z.z);
     if normal == 0.0 && bound == 0.0 {
         return None;
     }
-    if radius <= bound {
-        return Some(Matrix3::from_diagonal(&Vector3::new(normal, 1.0, 1.0)));
+    if radius <= bound * give {
+        return Some(Matrix3::from_diagonal(&Vector3::new(normal, 1.0 / give, 1.0 / give)));
     }
     let (a, b, across) = (z.y / radius, z.z / radius, bound / radius);
     Some(Matrix3::new(normal, 0.0, 0.0, 0.0, across * b * b, -across * a * b, 0.0, -across * a * b, across * a * a))
@@ -293,7 +311,7 @@ mod tests {
     #[test]
     fn a_point_that_sticks_by_the_error_of_its_bound_does_not_stay() {
         let law = FrictionLaw::default();
-        let point = PointLaw { friction: 0.4, compliance: 0.0, bound: Some(1e-9) };
+        let point = PointLaw { friction: 0.4, compliance: 0.0, creep: 0.0, bound: Some(1e-9) };
         let (still, along) = (Vector3::zeros(), Vector3::new(0.0, 1.0, 0.0));
         let stays = |gamma: [f64; 3], point: &PointLaw, dy: &Vector3| {
             law.stays(point, 1.0, (&gamma, &[0.0; 3]), (&still, dy), 1e-5)

@@ -34,6 +34,9 @@ pub struct ConeContact {
     /// 1/(h^2 k) with the point's normal stiffness k [m/s per N s]. Only Coulomb's law uses it, to divide a
     /// load among points whose shares rigid contact leaves undetermined.
     pub compliance: f64,
+    /// The slip speed of a point that sticks over its friction impulse [m/s per N s]. Only Coulomb's law uses
+    /// it: friction that nothing determines, as between a pusher and the face that it presses, fades.
+    pub creep: f64,
     /// The bound mu gamma_n of friction [N s] that stands for Coulomb's law: |gamma_t| <= bound, and the
     /// normal impulse obeys phi/h + n . v_C + compliance gamma_n >= 0. `None`: the friction constraint above.
     pub friction_bound: Option<f64>,
@@ -63,6 +66,8 @@ pub(super) struct PointLaw {
     pub(super) friction: f64,
     /// [m/s per N s].
     pub(super) compliance: f64,
+    /// [m/s per N s].
+    pub(super) creep: f64,
     /// [N s].
     pub(super) bound: Option<f64>,
 }
@@ -74,7 +79,7 @@ impl ConeContact {
         Vector3::new(self.gap_rate, u1, u2)
     }
     pub(super) fn law(&self) -> PointLaw {
-        PointLaw { friction: self.friction, compliance: self.compliance, bound: self.friction_bound }
+        PointLaw { friction: self.friction, compliance: self.compliance, creep: self.creep, bound: self.friction_bound }
     }
 }
 
@@ -165,6 +170,7 @@ impl QuasistaticProblem {
             surface_velocity: [0.0; 2],
             friction,
             compliance: 0.0,
+            creep: 0.0,
             friction_bound: None,
             barrier_weight: 1.0,
             barrier_slope: 0.0,
@@ -177,10 +183,11 @@ impl QuasistaticProblem {
             contact.surface_velocity = surface_velocity;
         }
     }
-    /// Sets [`ConeContact::compliance`] of the contact that was added last.
-    pub fn set_compliance(&mut self, compliance: f64) {
+    /// Sets [`ConeContact::compliance`] and [`ConeContact::creep`] of the contact that was added last.
+    pub fn set_compliance(&mut self, compliance: f64, creep: f64) {
         if let Some(contact) = self.contacts.last_mut() {
             contact.compliance = compliance;
+            contact.creep = creep;
         }
     }
     /// Sets [`ConeContact::barrier_weight`] and [`ConeContact::barrier_slope`] of the contact that was added

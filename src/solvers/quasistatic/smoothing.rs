@@ -17,7 +17,7 @@
 
 use super::interior_point::ray;
 use super::{FrictionCone, ProblemDirection, ProblemPart, QuasistaticError, QuasistaticProblem, QuasistaticSettings};
-use crate::math::dense::{cholesky_in_place, cholesky_solve_in_place, dot};
+use crate::math::dense::{cholesky_in_envelope, cholesky_solve_in_envelope, dot};
 use crate::math::{Matrix3, Matrix6, SpatialVelocity, Vector3};
 
 /// The limit of Newton iterations for one kappa.
@@ -55,6 +55,8 @@ pub(super) struct SmoothedStep {
     smooth: Vec<f64>,
     /// The factor of the Hessian.
     factor: Vec<f64>,
+    /// The first entry of each row of the Hessian that may not be zero.
+    first: Vec<u32>,
     direction: Vec<f64>,
     trial: Vec<f64>,
     /// Multipliers of the rays of pyramids, contact by contact [N s].
@@ -101,7 +103,6 @@ impl SmoothedStep {
         kappa: f64,
         v: &mut [f64],
     ) -> Result<u32, QuasistaticError> {
-        let n = problem.size();
         let failed = |iterations: u32, residual: f64, status: &str| QuasistaticError::NotConverged {
             iterations,
             residual,
@@ -109,6 +110,7 @@ impl SmoothedStep {
         };
         let weights = problem.contacts().iter().map(|contact| contact.barrier_weight);
         let least = kappa * weights.fold(1.0, f64::min);
+        self.find_envelope(problem);
         let mut decrement = f64::INFINITY;
         let mut previous = f64::INFINITY;
         for iterations in 0..ITERATIONS_MAX {
@@ -116,7 +118,7 @@ impl SmoothedStep {
                 return Err(failed(iterations, decrement, "the start lies on a constraint"));
             };
             self.assemble(problem, friction, kappa, v);
-            let regular = cholesky_in_place(&mut self.factor, n).is_ok();
+            let regular = cholesky_in_envelope(&mut self.factor, &self.first).is_ok();
             if !regular && !self.regularize(problem, friction, kappa, v) {
                 return Err(failed(
                     iterations,
@@ -126,7 +128,7 @@ impl SmoothedStep {
             }
             self.direction.clear();
             self.direction.extend(self.gradient.iter().map(|g| -g));
-            cholesky_solve_in_place(&self.factor, n, &mut self.direction);
+            cholesky_solve_in_envelope(&self.factor, &self.first, &mut self.direction);
             let slope = dot(&self.gradient, &self.direction);
             decrement = -0.5 * slope / least;
             // After quadratic convergence has ended in rounding, more iterations only fluctuate.
@@ -144,6 +146,29 @@ impl SmoothedStep {
         Err(failed(ITERATIONS_MAX, decrement, "the smoothed step takes too many iterations"))
     }
 
+    /// Finds the envelope of the Hessian: that of Q, and of the velocities that a contact or patch couples.
+    fn find_envelope(&mut self, problem: &QuasistaticProblem) {
+        let n = problem.size();
+        let Self { first, .. } = self;
+        first.clear();
+        first.extend(problem.quadratic.chunks_exact(n.max(1)).enumerate().map(|(i, row)| {
+            let start = row[..i].iter().position(|q| *q != 0.0);
+            start.unwrap_or(i) as u32
+        }));
+        let mut couple = |dofs: &mut dyn Iterator<Item = u32>| {
+            if let Some(least) = dofs.next() {
+                // Ascending
+                dofs.for_each(|dof| first[dof as usize] = first[dof as usize].min(least));
+            }
+        };
+        for contact in problem.contacts() {
+            couple(&mut problem.columns(contact).iter().map(|(dof, _)| *dof));
+        }
+        for patch in problem.patches() {
+            couple(&mut patch.jacobian.dofs.iter().copied());
+        }
+    }
+
     /// Factorizes the Hessian with a part of the metric; false if it stays singular.
     fn regularize(&mut self, problem: &QuasistaticProblem, friction: FrictionCone, kappa: f64, v: &[f64]) -> bool {
         let n = problem.size();
@@ -157,7 +182,7 @@ impl SmoothedStep {
                 let dof = row.dof as usize;
                 self.factor[dof * n + dof] += part * row.coefficient * row.coefficient / row.regularization;
             }
-            if cholesky_in_place(&mut self.factor, n).is_ok() {
+            if cholesky_in_envelope(&mut self.factor, &self.first).is_ok() {
                 return true;
             }
             part *= factor;
@@ -350,7 +375,7 @@ impl SmoothedStep {
         for _ in 0..CORRECTIONS {
             self.direction.clear();
             self.direction.extend(self.gradient.iter().map(|g| -g));
-            cholesky_solve_in_place(&self.factor, problem.size(), &mut self.direction);
+            cholesky_solve_in_envelope(&self.factor, &self.first, &mut self.direction);
             v.iter_mut().zip(&self.direction).for_each(|(v, d)| *v += d);
             for (index, contact) in problem.contacts().iter().enumerate() {
                 let weight = kappa * contact.barrier_weight;
@@ -375,7 +400,7 @@ impl SmoothedStep {
                 *high += *high * *high * change;
             }
             self.assemble_with_impulses(problem, friction, kappa, v);
-            if let Err(singular) = cholesky_in_place(&mut self.factor, problem.size()) {
+            if let Err(singular) = cholesky_in_envelope(&mut self.factor, &self.first) {
                 return Err(QuasistaticError::NoDerivatives {
                     part: ProblemPart::Velocity(singular.pivot),
                     reason: "nothing determines its motion",
@@ -383,6 +408,11 @@ impl SmoothedStep {
             }
         }
         Ok(())
+    }
+
+    /// The changes of the contacts' impulses in the last [`SmoothedStep::apply`], by contact.
+    pub(super) fn impulse_changes(&self) -> &Vec<Vector3> {
+        &self.changes
     }
 
     /// Computes dv of `direction` at the minimum:
@@ -398,7 +428,7 @@ impl SmoothedStep {
         dv: &mut [f64],
     ) -> Result<(), QuasistaticError> {
         let n = problem.size();
-        let Self { smooth, factor, direction: change, slopes, contacts, .. } = self;
+        let Self { smooth, factor, first, direction: change, slopes, contacts, .. } = self;
         dv.fill(0.0);
         self.changes.clear();
         self.changes.extend(problem.contacts().iter().zip(slopes.iter()).zip(contacts).enumerate().map(
@@ -411,7 +441,14 @@ impl SmoothedStep {
         let (mut last, mut part) = (f64::INFINITY, f64::INFINITY);
         for _ in 0..ROUNDS_MAX {
             change.clear();
-            change.extend((0..n).map(|i| direction.linear[i] - dot(&smooth[i * n..(i + 1) * n], dv)));
+            change.extend_from_slice(&direction.linear);
+            for (i, row) in smooth.chunks_exact(n).enumerate() {
+                let start = first[i] as usize;
+                change[i] -= dot(&row[start..=i], &dv[start..=i]);
+                for (change, s) in change[start..i].iter_mut().zip(&row[start..i]) {
+                    *change -= s * dv[i];
+                }
+            }
             for (contact, delta) in problem.contacts().iter().zip(&self.changes) {
                 for (dof, column) in problem.columns(contact) {
                     change[*dof as usize] += column.dot(delta);
@@ -423,7 +460,7 @@ impl SmoothedStep {
             for ((row, slope), target) in problem.rows.iter().zip(&self.row_slopes).zip(&direction.targets) {
                 change[row.dof as usize] += row.coefficient * slope * target;
             }
-            cholesky_solve_in_place(factor, n, change);
+            cholesky_solve_in_envelope(factor, first, change);
             dv.iter_mut().zip(change.iter()).for_each(|(dv, change)| *dv += change);
             for ((contact, slope), delta) in problem.contacts().iter().zip(slopes.iter()).zip(&mut self.changes) {
                 let columns = problem.columns(contact).iter();

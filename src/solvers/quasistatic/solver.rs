@@ -279,6 +279,24 @@ impl QuasistaticSolver {
         Ok(())
     }
 
+    /// Computes the changes of the contacts' impulses (n, t1, t2) in the last
+    /// [`QuasistaticSolver::differentiate`] of the same `problem` [N s per unit of the parameter].
+    ///
+    /// # Errors
+    /// Nothing was linearized.
+    pub fn impulse_changes(
+        &self,
+        problem: &QuasistaticProblem,
+        impulses: &mut Vec<Vector3>,
+    ) -> Result<(), QuasistaticError> {
+        match self.linearized {
+            Linearized::Nothing => return Err(QuasistaticError::NotLinearized),
+            Linearized::Exact => self.exact.impulse_changes(&self.engine, problem, impulses),
+            Linearized::Smoothed => impulses.clone_from(self.smoothed.impulse_changes()),
+        }
+        Ok(())
+    }
+
     /// Whether the derivative of the last [`QuasistaticSolver::differentiate`] along the same `direction` is
     /// that of the step over a `reach` forward and backward. It is not where a contact, a limit or an effort
     /// limit changes its state, nor where redundant contacts that cannot slip contradict each other. Smoothed

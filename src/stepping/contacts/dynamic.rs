@@ -93,6 +93,11 @@ impl DynamicContacts {
         again
     }
 
+    /// The first pair that was searched along the motion of a solve in this step.
+    pub(in crate::stepping) fn searched_pair(&self) -> Option<usize> {
+        self.reached.all_searched().next().map(|pair| pair as usize)
+    }
+
     /// Finds all contact surfaces and points, and adds their patches and those of loop closures to `problem`.
     pub(in crate::stepping) fn assemble(&mut self, input: &ContactInput<'_>, problem: &mut ContactProblem) {
         let ContactInput { scene, data, .. } = *input;

@@ -14,6 +14,7 @@ mod free_path;
 mod input;
 mod missed;
 mod motion_search;
+mod moved_points;
 mod near_pairs;
 mod pair_memory;
 mod pairs;

@@ -1,17 +1,16 @@
 //! The contacts of a quasistatic step: points of rigid geometries as friction cones, and pressure fields as
 //! patches.
 
-use nalgebra::UnitQuaternion;
-
 use super::closures::fill_closure;
 use super::columns::RelativeColumns;
 use super::missed::thinnest;
+use super::moved_points::{carried, carried_along, same_point};
 use super::pairs::{ActivePatch, Pairs, origins, surface_velocity};
 use crate::contact::{RECOVERY_SPEED_MAX, mean_point, push_faces_about};
-use crate::geometry::{ContactSurface, PointContacts, Shape};
-use crate::math::{Matrix3, RigidTransform, SpatialForce, SpatialVelocity, Vector3};
+use crate::geometry::{ContactSurface, PointContacts};
+use crate::math::{Matrix3, SpatialForce, SpatialVelocity, Vector3};
 use crate::multibody::Data;
-use crate::scene::{CollisionGeometry, ContactKind, ContactPair, Scene};
+use crate::scene::{ContactKind, ContactPair, Scene};
 use crate::solvers::quasistatic::{ContactKey, QuasistaticProblem};
 use crate::solvers::{DissipationLaw, PatchLaw};
 use crate::stepping::settings::CommonSettings;
@@ -33,18 +32,15 @@ const MOTION_PART: f64 = 0.2;
 /// points share a load.
 const POINT_STIFFNESS: f64 = 1e8;
 
+/// A point that sticks under this force creeps at the stiction tolerance \[N\]. Friction that nothing
+/// determines then fades, as in the other modes, instead of staying from its first step.
+const CREEP_LOAD: f64 = 10.0;
+
 /// The part of the detection distance from which the barrier of a contact point fades. [-]
 const FADE_START: f64 = 0.5;
 /// The weight that remains at the detection distance and beyond: so little that a point that is found makes
 /// no jump. [-]
 const FADED: f64 = 1e-8;
-
-/// A contact point that moves farther than this between two nearby poses is a different point \[m\]: a
-/// hundred times the change of a configuration for derivatives.
-const SAME_POINT: f64 = 1e-3;
-/// Smallest cosine between the normals of a point at two nearby poses [-]: 8 degrees. The angle between two
-/// faces of a shape is larger.
-const SAME_NORMAL: f64 = 0.99;
 
 /// The rounds in which all rows of a closure are corrected, and the factor by which an error must shrink in
 /// each later one [-].
@@ -292,8 +288,8 @@ impl QuasistaticContacts {
     pub(in crate::stepping) fn add_points(
         &mut self,
         scene: &Scene,
-        start: &Data,
-        middle: &Data,
+        (start, middle): (&Data, &Data),
+        stiction_tolerance: f64,
         problem: &mut QuasistaticProblem,
     ) {
         self.active.clear();
@@ -314,6 +310,7 @@ impl QuasistaticContacts {
             self.carriers.push(Carrier::Cones { first: problem.contacts().len() });
             let moving = surface_velocity(scene, start, pair);
             let compliance = 1.0 / (problem.step * problem.step * POINT_STIFFNESS);
+            let creep = stiction_tolerance / (problem.step * CREEP_LOAD);
             for (point, ((p_WF, n), phi)) in points.p_WC.iter().zip(&points.normal).zip(&points.phi).enumerate() {
                 let R_FW = frame_about(n, smallest_axis(n));
                 let p_CF = p_WF - p_WC;
@@ -326,7 +323,7 @@ impl QuasistaticContacts {
                 problem.add_contact(key, phi.max(deepest) / problem.step, pair.material.friction, columns);
                 let u = R_FW * moving;
                 problem.set_surface_velocity([u.y, u.z]);
-                problem.set_compliance(compliance);
+                problem.set_compliance(compliance, creep);
                 let (weight, slope) = faded(phi / self.at_rest);
                 problem.set_barrier_weight((weight, slope * problem.step / self.at_rest));
             }
@@ -458,14 +455,8 @@ impl QuasistaticContacts {
     }
 
     /// Computes `share` times the net impulses of the active patches, from the impulses (n, t1, t2) of the
-    /// cones and from the velocities `v`.
-    pub(in crate::stepping) fn gather(
-        &mut self,
-        cones: &[Vector3],
-        v: &[f64],
-        problem: &QuasistaticProblem,
-        share: f64,
-    ) {
+    /// cones and those of the patches in the solution: with the friction bounds with which it balances.
+    pub(in crate::stepping) fn gather(&mut self, cones: &[Vector3], patches: &[SpatialForce], share: f64) {
         self.impulses.clear();
         for (active, carrier) in self.active.iter().zip(&self.carriers) {
             let impulse = match carrier {
@@ -477,10 +468,7 @@ impl QuasistaticContacts {
                         sum + SpatialForce::new((p_WF - active.p_WC).cross(&gamma), gamma)
                     })
                 }
-                Carrier::Block { number } => {
-                    let block = &problem.patches()[*number];
-                    block.impulse(&block.velocity(v))
-                }
+                Carrier::Block { number } => patches[*number],
             };
             self.impulses.push(impulse * share);
         }
@@ -509,52 +497,12 @@ impl QuasistaticContacts {
     }
 }
 
-/// Where the point p on a geometry touches when its body has moved from its pose in `start` to that in `end`:
-/// it moves with the body, except that a round surface that turns about its center or axis rolls beneath it.
-fn carried_along(geometry: &CollisionGeometry, (start, end): (&Data, &Data), p: &Vector3) -> Vector3 {
-    let (X_WB, Y_WB) = (start.X_WB[geometry.body], end.X_WB[geometry.body]);
-    let X_WG = X_WB * geometry.X_BG;
-    let p_G = X_WG.inverse_transform_point(&(*p).into()).coords;
-    let center_G = match geometry.shape {
-        Shape::Sphere { .. } => Vector3::zeros(),
-        Shape::Capsule { length, .. } => Vector3::z() * p_G.z.clamp(-0.5 * length, 0.5 * length),
-        Shape::Cylinder { .. } => Vector3::z() * p_G.z,
-        _ => p_G,
-    };
-    let Y_WG = Y_WB * geometry.X_BG;
-    let mut p_GC = X_WG.rotation * (p_G - center_G);
-    if matches!(geometry.shape, Shape::Cylinder { .. }) {
-        // It rolls about its axis only, and tips over a rim with it.
-        let (axis, tipped) = (X_WG.rotation * Vector3::z(), Y_WG.rotation * Vector3::z());
-        p_GC = UnitQuaternion::rotation_between(&axis, &tipped).map_or(p_GC, |swing| swing * p_GC);
-    }
-    (Y_WG * nalgebra::Point3::from(center_G)).coords + p_GC
-}
-
 /// The weight of a barrier at `part` of the detection distance and its derivative [-]. The weight is 1 up to
 /// [`FADE_START`] and [`FADED`] from 1 on, with two continuous derivatives.
 fn faded(part: f64) -> (f64, f64) {
     let t = ((1.0 - part) / (1.0 - FADE_START)).clamp(0.0, 1.0);
     let weight = FADED + (1.0 - FADED) * t * t * t * (10.0 + t * (6.0 * t - 15.0));
     (weight, -30.0 * (1.0 - FADED) / (1.0 - FADE_START) * (t * (1.0 - t)).powi(2))
-}
-
-/// The nearest point to p with nearly the normal n.
-fn same_point(p: &Vector3, n: &Vector3, points: &PointContacts) -> Option<usize> {
-    let distance = |index: usize| (points.p_WC[index] - p).norm();
-    let same = |index: &usize| distance(*index) <= SAME_POINT && points.normal[*index].dot(n) >= SAME_NORMAL;
-    (0..points.len()).filter(same).min_by(|a, b| distance(*a).total_cmp(&distance(*b)))
-}
-
-/// The point p with normal n and distance phi after the motions of bodies A and B. Its two surface points
-/// move with the bodies, and the normal with both of them in equal parts. The distance is exact to first
-/// order for any normal between those of the bodies.
-fn carried(motions: [RigidTransform; 2], p: &Vector3, n: &Vector3, phi: f64) -> (Vector3, Vector3, f64) {
-    let [p_A, p_B] = [-0.5, 0.5].map(|part| p + n * (part * phi));
-    let moved = |X: &RigidTransform, p: &Vector3| X.rotation * p + X.translation.vector;
-    let (p_A, p_B) = (moved(&motions[0], &p_A), moved(&motions[1], &p_B));
-    let n = (motions[0].rotation * n + motions[1].rotation * n).normalize();
-    ((p_A + p_B) * 0.5, n, n.dot(&(p_B - p_A)))
 }
 
 /// The impulse (n, t1, t2) of a cone in world axes.

@@ -14,11 +14,18 @@ const ASSEMBLY: f64 = 1e-3;
 
 impl QuasistaticStep {
     /// Moves the Jacobians to the middle of the step with the velocities `v`, and corrects the closures by
-    /// their errors at its end. Returns whether nothing had to change.
+    /// their errors at its end. Without closures, it does the first in scenes with pressure fields only.
+    /// Returns whether nothing had to change.
     pub(super) fn close(&mut self, input: &StepInput<'_>, v: &[f64], round: u32) -> bool {
         let (scene, model) = (input.scene, input.scene.model());
         if scene.closures().is_empty() {
-            return true;
+            // The linearisations of the fields change the motion, and with it the middle of rigid contact.
+            if !self.has_fields || self.problem.contacts().is_empty() {
+                return true;
+            }
+            let moved = self.move_middle(input, v);
+            self.place_end(input); // its memory was used for trials of the middle
+            return !moved;
         }
         let moved = self.move_middle(input, v);
         if self.has_fields {

@@ -1,4 +1,5 @@
-//! Derivatives of a whole step: A = dq+/dq and B = dq+/dq_cmd, by implicit differentiation of its program.
+//! Derivatives of a whole step: A = dq+/dq, B = dq+/dq_cmd and those of the contact wrenches, by implicit
+//! differentiation of its program.
 //!
 //! The program's data (Q, b, gaps, Jacobians, limits) are functions of the configuration and the commands.
 //! Their derivatives are central differences of the assembly and of the geometry queries, at fixed solution v
@@ -12,10 +13,12 @@
 use super::derivative_error::DerivativeError;
 use super::differences::{REACH, Slope, StepDifferences};
 use super::failure::names_of_pair;
+use super::handle::Handle;
 use super::impedances::Impedances;
 use super::sample_point::{Sample, SamplePoint, difference};
 use super::step::{MIDPOINTS_MAX, QuasistaticStep};
-use crate::math::{Matrix3, Vector3};
+use super::wrenches::{WrenchDerivatives, pair_impulses};
+use crate::math::{Matrix3, SpatialForce, Vector3};
 use crate::multibody::{Data, JointKind, Model, integrate};
 use crate::scene::{ContactKind, Scene};
 use crate::solvers::quasistatic::{ProblemDirection, QuasistaticError, QuasistaticProblem};
@@ -39,8 +42,9 @@ const SMALL_ANGLE: f64 = 1e-4;
 ///
 /// Tangent coordinates: a small change of a configuration has one number for each generalized velocity, dq =
 /// v dt. A joint has its own; a free body has six, a rotation vector \[rad\] and a displacement of its origin
-/// \[m\], in the axes of its velocities. `A` maps changes of q to changes of q+, and `B` maps changes of
-/// commands to changes of q+, all in these coordinates.
+/// \[m\], in the axes of its velocities. `A` maps changes of q to changes of q+, and `B`, `B_effort` and
+/// `B_velocity` map changes of commands to changes of q+, all in these coordinates. The contact wrenches of
+/// pairs of geometries have the same columns.
 ///
 /// ```no_run
 /// use isobar::stepping::{DerivativeError, JointCommand, QuasistaticDerivatives, Simulation};
@@ -48,6 +52,11 @@ const SMALL_ANGLE: f64 = 1e-4;
 /// let mut derivatives = QuasistaticDerivatives::new(simulation)?;
 /// derivatives.differentiate(simulation, command)?;
 /// let first_joint_by_its_command = derivatives.B(0, 0);
+/// let first_joint_by_its_effort = derivatives.B_effort(0, 0);
+/// for (number, pair) in derivatives.pairs().iter().enumerate() {
+///     let force_by_command = derivatives.wrench_by_position(number, 0).f;
+///     println!("pair {pair}: {:?} N, {force_by_command:?} N/rad", derivatives.wrenches()[number].f);
+/// }
 /// # Ok(()) }
 /// ```
 #[derive(Clone, Debug)]
@@ -67,6 +76,9 @@ pub struct QuasistaticDerivatives {
     /// dq+ by column.
     ends: Vec<f64>,
     q_next: Vec<f64>,
+    /// The command of each joint that its column varies.
+    handles: Vec<Handle>,
+    wrenches: WrenchDerivatives,
     joints: usize,
     /// The kind of derivative, by column; for a column that needs differences of steps, [`Slope::None`] until
     /// it has them.
@@ -108,6 +120,8 @@ impl QuasistaticDerivatives {
             dv_middle: vec![0.0; n * (n + joints)],
             ends: vec![0.0; n * (n + joints)],
             q_next: state.q.clone(),
+            handles: Vec::new(),
+            wrenches: WrenchDerivatives::default(),
             joints,
             slopes: vec![Slope::Smooth; n + joints],
             by_steps: 0,
@@ -148,7 +162,46 @@ impl QuasistaticDerivatives {
     /// dq+_row / dq_cmd of the joint, in the order of `Scene::joint_names`, in the quotient of their units.
     /// Zero for joints without stiffness.
     pub fn B(&self, row: usize, joint: usize) -> f64 {
+        self.by_command(row, joint) * self.handles[joint].per_position()
+    }
+    /// dq+_row by the commanded effort of the joint, in the quotient of their units.
+    pub fn B_effort(&self, row: usize, joint: usize) -> f64 {
+        self.by_command(row, joint) * self.handles[joint].per_effort()
+    }
+    /// dq+_row by the commanded velocity of the joint, in the quotient of their units. Zero for joints with
+    /// stiffness or without damping.
+    pub fn B_velocity(&self, row: usize, joint: usize) -> f64 {
+        self.by_command(row, joint) * self.handles[joint].per_velocity()
+    }
+    fn by_command(&self, row: usize, joint: usize) -> f64 {
         self.A(row, self.v.len() + joint)
+    }
+    /// The pairs that are in contact or within detection, as indices in `Scene::contact_pairs`: the order of
+    /// the wrenches.
+    pub fn pairs(&self) -> &[usize] {
+        &self.wrenches.pairs
+    }
+    /// The contact wrench of each pair on the body of geometry B about its origin, in world axes [N m, N],
+    /// with the lever arms of [`Snapshot::F_BBo_W`](crate::stepping::Snapshot::F_BBo_W).
+    pub fn wrenches(&self) -> &[SpatialForce] {
+        &self.wrenches.wrenches
+    }
+    /// The derivative of the wrench of a pair, by its number in [`QuasistaticDerivatives::pairs`], by the
+    /// configuration along a column of A.
+    pub fn wrench_by_motion(&self, pair: usize, column: usize) -> SpatialForce {
+        self.wrenches.changes[column * self.wrenches.pairs.len() + pair]
+    }
+    /// The derivative of the wrench of a pair by the commanded position of a joint.
+    pub fn wrench_by_position(&self, pair: usize, joint: usize) -> SpatialForce {
+        self.wrench_by_motion(pair, self.v.len() + joint) * self.handles[joint].per_position()
+    }
+    /// The derivative of the wrench of a pair by the commanded effort of a joint.
+    pub fn wrench_by_effort(&self, pair: usize, joint: usize) -> SpatialForce {
+        self.wrench_by_motion(pair, self.v.len() + joint) * self.handles[joint].per_effort()
+    }
+    /// The derivative of the wrench of a pair by the commanded velocity of a joint.
+    pub fn wrench_by_velocity(&self, pair: usize, joint: usize) -> SpatialForce {
+        self.wrench_by_motion(pair, self.v.len() + joint) * self.handles[joint].per_velocity()
     }
     /// The number of generalized velocities: rows of A and B, and columns of A.
     pub fn size(&self) -> usize {
@@ -158,9 +211,9 @@ impl QuasistaticDerivatives {
     pub fn commands(&self) -> usize {
         self.joints
     }
-    /// Whether the step has a kink along this column of A, or of B if the number of generalized velocities is
-    /// added: the derivative is then that of one side, or, if steps jump within 1e-5 on both sides, that of
-    /// smaller changes.
+    /// Whether the step has a kink along this column of A, or along the commands of a joint if the number of
+    /// generalized velocities is added to its index: the derivative is then that of one side, or, if steps
+    /// jump within 1e-5 on both sides, that of smaller changes.
     pub fn is_one_sided(&self, column: usize) -> bool {
         self.slopes[column] != Slope::Smooth
     }
@@ -189,6 +242,9 @@ impl QuasistaticDerivatives {
         let input = simulation.step_input(command, external.generalized())?;
         let Some(step) = simulation.quasistatic_step() else { return Err(DerivativeError::NotQuasistatic) };
         let scene = input.scene;
+        let h = input.settings.step();
+        self.handles.clear();
+        self.handles.extend(scene.actuators().iter().map(|actuator| Handle::of(actuator, h)));
         self.slopes.fill(Slope::Smooth);
         self.by_steps = 0;
         let touching = self.touching_field(&input, step)?;
@@ -230,23 +286,29 @@ impl QuasistaticDerivatives {
         if has_program && !self.slopes.contains(&Slope::None) {
             return Ok(());
         }
-        let external = || self.sample_point.external.clone();
-        let mut steps = StepDifferences::new(*step.options(), input, external(), step, true);
-        if steps.start(input).is_err() {
+        let pairs = has_program.then_some(self.wrenches.pairs.as_slice());
+        let loads = || (self.sample_point.external.clone(), self.handles.as_slice());
+        let mut steps = StepDifferences::new(*step.options(), input, loads(), step, true);
+        if steps.start(input, pairs).is_err() {
             // Some steps settle at the usual tolerances only.
-            steps = StepDifferences::new(*step.options(), input, external(), step, false);
-            steps.start(input)?;
+            steps = StepDifferences::new(*step.options(), input, loads(), step, false);
+            steps.start(input, pairs)?;
         }
+        let n = self.v.len();
         if !has_program {
             self.v.copy_from_slice(&steps.end().v);
             self.q_next.copy_from_slice(&steps.end().q);
+            let (pairs, wrenches) = steps.wrenches();
+            self.wrenches.start(pairs.iter().copied(), n + self.joints);
+            self.wrenches.wrenches.clear();
+            self.wrenches.wrenches.extend_from_slice(wrenches);
         }
-        let n = self.v.len();
-        let mut slope = vec![0.0; n];
+        let mut slope = vec![0.0; steps.size()];
         for (column, kind) in self.slopes.iter_mut().enumerate().filter(|(_, kind)| **kind == Slope::None) {
             let found = steps.slope(input, column, &mut slope);
             if found != Slope::None {
-                self.ends[column * n..(column + 1) * n].copy_from_slice(&slope);
+                self.ends[column * n..(column + 1) * n].copy_from_slice(&slope[..n]);
+                self.wrenches.set_column(column, &slope[n..]);
                 self.by_steps += 1;
             } else if !has_program {
                 let along = along(input.scene, column);
@@ -334,15 +396,19 @@ impl QuasistaticDerivatives {
         exact: bool,
     ) -> Result<(), DerivativeError> {
         let Self { step, sample_point, here, plus, minus, direction, v, v_middle, dv, dv_middle, slopes, .. } = self;
-        let n = v.len();
+        let (handles, wrenches) = (&self.handles, &mut self.wrenches);
+        let (n, per_step) = (v.len(), 1.0 / input.settings.step());
         sample_point.prepare(input.start.command, &step.impedances);
+        wrenches.start(step.contacts.active().iter().map(|active| active.pair), n + self.joints);
+        pair_impulses(&step.contacts, &step.contacts, step.solver.contact_impulses(), &mut wrenches.wrenches);
+        wrenches.wrenches.iter_mut().for_each(|wrench| *wrench = *wrench * per_step);
         for column in 0..n + self.joints {
             let mut sample = |increment: f64, sample: &mut Sample| {
                 let middle = has_middle.then(|| (v_middle.as_slice(), &dv_middle[column * n..(column + 1) * n]));
-                sample_point.move_along(input, options, &step.impedances, column, increment, middle);
-                let lost = sample_point.find_contacts(input.scene, step, exact);
-                sample_point.sample(step, v, sample);
-                lost.is_none()
+                sample_point.move_along(input, options, &step.impedances, (column, increment), handles, middle);
+                let lost = sample_point.find_contacts(input, step, exact);
+                sample_point.sample(input.scene.model(), step, v, sample);
+                lost.is_none() && sample_point.impedances.has_limits_of(&step.impedances)
             };
             let (after, before) = (sample(INCREMENT, plus), sample(-INCREMENT, minus));
             let (a, b, width) = if after == before {
@@ -355,6 +421,14 @@ impl QuasistaticDerivatives {
             let QuasistaticStep { solver, problem, .. } = step;
             solver.differentiate(problem, direction, &mut dv[column * n..(column + 1) * n])?;
             let [forward, backward] = solver.holds(problem, direction, INCREMENT);
+            solver.impulse_changes(problem, &mut wrenches.gammas)?;
+            let WrenchDerivatives { gammas, moved, .. } = wrenches;
+            pair_impulses(&step.contacts, &step.contacts, gammas, moved);
+            let moved = std::mem::take(moved);
+            for (index, change) in wrenches.column(column).iter_mut().enumerate() {
+                *change = (moved[index] + (a.pairs[index] - b.pairs[index]) * (1.0 / width)) * per_step;
+            }
+            wrenches.moved = moved;
             slopes[column] = match (after && forward, before && backward) {
                 (true, true) => Slope::Smooth,
                 (false, false) => Slope::None,

@@ -1,8 +1,10 @@
 //! Derivatives of a step as differences of steps: where its program has none, because contact changes within
 //! the reach of a difference, the step is taken in parts, or pressure fields touch.
 
+use super::handle::{Handle, move_command, restore_command};
 use super::step::QuasistaticStep;
-use crate::math::{Index, ScalarJointIndex};
+use super::wrenches::{WRENCH, step_wrenches};
+use crate::math::SpatialForce;
 use crate::multibody::{Data, State, displacement, integrate, positions};
 use crate::stepping::command::{JointCommand, JointTarget};
 use crate::stepping::error::StepError;
@@ -41,9 +43,15 @@ pub(super) struct StepDifferences {
     /// Poses at `state`, for the generalized forces of `external`.
     data: Data,
     command: JointCommand,
+    handles: Vec<Handle>,
     pub(super) external: ExternalWrenches,
     direction: Vec<f64>,
-    /// The end of the step itself, and the changes of the end at REACH/2 and REACH.
+    /// The pairs whose wrenches count, the wrenches of the step itself, and those of the last step that was
+    /// taken.
+    pairs: Vec<usize>,
+    wrenches: Vec<SpatialForce>,
+    moved: Vec<SpatialForce>,
+    /// The end of the step itself, and the changes of the end and of the wrenches at REACH/2 and REACH.
     here: Vec<f64>,
     near: Vec<f64>,
     far: Vec<f64>,
@@ -54,7 +62,7 @@ impl StepDifferences {
     pub(super) fn new(
         options: QuasistaticStepping,
         input: &StepInput<'_>,
-        external: ExternalWrenches,
+        (external, handles): (ExternalWrenches, &[Handle]),
         memory: &QuasistaticStep,
         sharp: bool,
     ) -> Self {
@@ -80,24 +88,45 @@ impl StepDifferences {
             result: StepResult::new(state, scene.joints().len()),
             state: state.clone(),
             data: Data::new(scene.model()),
+            handles: handles.to_vec(),
             external,
             direction: vec![0.0; n],
+            pairs: Vec::new(),
+            wrenches: Vec::new(),
+            moved: Vec::new(),
             here: vec![0.0; state.q.len()],
-            near: vec![0.0; n],
-            far: vec![0.0; n],
-            back: vec![0.0; n],
+            near: Vec::new(),
+            far: Vec::new(),
+            back: Vec::new(),
         }
     }
 
-    /// Takes the step itself; its end is then in [`StepDifferences::end`].
-    pub(super) fn start(&mut self, input: &StepInput<'_>) -> Result<(), StepError> {
+    /// Takes the step itself; its end is then in [`StepDifferences::end`]. The wrenches of `pairs` count, or
+    /// those of all pairs in contact.
+    pub(super) fn start(&mut self, input: &StepInput<'_>, pairs: Option<&[usize]>) -> Result<(), StepError> {
         self.take(input, 0, 0.0)?;
+        self.pairs.clear();
+        match pairs {
+            Some(pairs) => self.pairs.extend_from_slice(pairs),
+            None => self.pairs.extend(self.step.contacts.active().iter().map(|active| active.pair)),
+        }
+        step_wrenches(&self.step, input.settings.step(), &self.pairs, &mut self.wrenches);
+        let size = input.scene.model().nv() + WRENCH * self.pairs.len();
+        for numbers in [&mut self.near, &mut self.far, &mut self.back] {
+            numbers.clear();
+            numbers.resize(size, 0.0);
+        }
         if self.result.report.parts == 1 {
             // Of several distributions of friction, the steps nearby find that of the step itself.
             self.memory.solver.clone_from(&self.step.solver);
         }
         self.here.copy_from_slice(&self.result.state.q);
         Ok(())
+    }
+
+    /// The pairs whose wrenches count, and the wrenches of the step itself.
+    pub(super) fn wrenches(&self) -> (&[usize], &[SpatialForce]) {
+        (&self.pairs, &self.wrenches)
     }
 
     /// Positions and velocities at the end of the last step that was taken.
@@ -109,19 +138,14 @@ impl StepDifferences {
     fn take(&mut self, input: &StepInput<'_>, column: usize, increment: f64) -> Result<(), StepError> {
         let model = input.scene.model();
         let n = model.nv();
-        let Self { memory, step, result, state, data, command, external, direction, .. } = self;
+        let Self { memory, step, result, state, data, command, handles, external, direction, .. } = self;
         state.q.copy_from_slice(&input.start.state.q);
-        let mut commanded = None;
+        let joint = column.checked_sub(n);
+        let before = joint.and_then(|joint| move_command(command, joint, handles, increment));
         if column < n {
             direction.fill(0.0);
             direction[column] = 1.0;
             integrate(model, &mut state.q, direction, increment);
-        } else {
-            let target = command.targets.get_mut(ScalarJointIndex::from_usize(column - n));
-            if let Some(position) = target.and_then(|target| target.position.as_mut()) {
-                commanded = Some(*position);
-                *position += increment;
-            }
         }
         positions(model, &state.q, data);
         external.project(model, data);
@@ -129,40 +153,53 @@ impl StepDifferences {
         step.solver.clone_from(&memory.solver);
         let start = StepStart { state, command, external: external.generalized(), ..input.start };
         let taken = step.step(&StepInput { start, ..*input }, result);
-        let targets =
-            column.checked_sub(n).and_then(|joint| command.targets.get_mut(ScalarJointIndex::from_usize(joint)));
-        if let (Some(target), Some(position)) = (targets, commanded) {
-            target.position = Some(position);
-        }
+        restore_command(command, joint, before);
         taken
     }
 
-    /// Writes the slope of one side, in the direction of `sign`, to `slope`. Returns whether there is one.
+    /// The size of a slope.
+    pub(super) fn size(&self) -> usize {
+        self.near.len()
+    }
+
+    /// Writes the slope of one side, in the direction of `sign`, to `slope`: of the end, and then of the
+    /// wrenches. Returns whether there is one.
     fn side(&mut self, input: &StepInput<'_>, column: usize, sign: f64, slope: &mut [f64]) -> bool {
         let model = input.scene.model();
+        let n = model.nv();
         for half in [true, false] {
             if self.take(input, column, sign * if half { 0.5 * REACH } else { REACH }).is_err() {
                 return false;
             }
-            let Self { result, here, near, far, .. } = self;
-            displacement(model, here, &result.state.q, if half { near } else { far });
+            let Self { step, result, pairs, wrenches, moved, here, near, far, .. } = self;
+            let change = if half { near } else { far };
+            displacement(model, here, &result.state.q, &mut change[..n]);
+            step_wrenches(step, input.settings.step(), pairs, moved);
+            let changes = moved.iter().zip(wrenches.iter()).map(|(moved, here)| (*moved - *here).to_vector());
+            for (to, change) in change[n..].chunks_exact_mut(WRENCH).zip(changes) {
+                to.copy_from_slice(change.as_slice());
+            }
         }
         let mut jumps = false;
-        for ((slope, near), far) in slope.iter_mut().zip(&self.near).zip(&self.far) {
+        for (index, ((slope, near), far)) in slope.iter_mut().zip(&self.near).zip(&self.far).enumerate() {
             // Beyond the distance by which points yield under their load.
             *slope = sign * (far - near) / (0.5 * REACH);
-            jumps |= (far - sign * *slope * REACH).abs() > OFFSET * REACH * slope.abs().max(1.0);
+            let offset = (far - sign * *slope * REACH).abs();
+            jumps |= index < n && offset > OFFSET * REACH * slope.abs().max(1.0);
         }
         !jumps
     }
 
-    /// Writes the change of the end along `column` to `slope`.
+    /// Writes the changes of the end and of the wrenches along `column` to `slope`.
     pub(super) fn slope(&mut self, input: &StepInput<'_>, column: usize, slope: &mut [f64]) -> Slope {
         let mut back = std::mem::take(&mut self.back);
         let forward = self.side(input, column, 1.0, slope);
         let backward = self.side(input, column, -1.0, &mut back);
-        let scale = slope.iter().fold(1.0_f64, |largest, x| largest.max(x.abs()));
-        let same = slope.iter().zip(&back).all(|(a, b)| (a - b).abs() <= SAME_SLOPE * scale);
+        let n = input.scene.model().nv();
+        // Forces of shallow fields bend too much within the reach to tell sides apart.
+        let motion = slope[..n].iter().zip(&back);
+        let scale = slope[..n].iter().fold(1.0_f64, |largest, x| largest.max(x.abs()));
+        let same = motion.fold(0.0_f64, |most, (a, b)| most.max((a - b).abs())) <= SAME_SLOPE * scale;
         let found = match (forward, backward) {
             (true, true) if same => {
                 slope.iter_mut().zip(&back).for_each(|(a, b)| *a = 0.5 * (*a + b));

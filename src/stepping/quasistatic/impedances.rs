@@ -16,13 +16,9 @@ use crate::stepping::settings::UnactuatedInertia;
 #[derive(Clone, Copy, Debug)]
 enum EffortSource {
     /// at_rest - rate u, within +- limit.
-    Impedance {
-        joint: usize,
-        at_rest: f64,
-        rate: f64,
-        limit: f64,
-    },
-    Constant(f64),
+    Impedance { joint: usize, at_rest: f64, rate: f64, limit: f64 },
+    /// An effort within +- the limit, and the sign of the limit at which it is held, or 0.
+    Constant { effort: f64, held_at: i8 },
 }
 
 /// The impedances of the present step, and the positions that hold until new ones are commanded.
@@ -123,6 +119,15 @@ impl Impedances {
             _ => 0.0,
         };
         self.sources.iter().zip(&self.rates).map(of_joint).sum()
+    }
+
+    /// Whether the efforts that do not depend on the motion are held at the same limits as in `other`.
+    pub(super) fn has_limits_of(&self, other: &Self) -> bool {
+        let side = |source: &EffortSource| match source {
+            EffortSource::Constant { held_at, .. } => *held_at,
+            EffortSource::Impedance { .. } => 0,
+        };
+        self.sources.iter().map(side).eq(other.sources.iter().map(side))
     }
 
     /// Whether an actuator holds the velocity, by degree of freedom.
@@ -252,7 +257,7 @@ impl Impedances {
     fn softest(&self) -> f64 {
         let rate = |source: &EffortSource| match source {
             EffortSource::Impedance { rate, .. } => *rate,
-            EffortSource::Constant(_) => f64::INFINITY,
+            EffortSource::Constant { .. } => f64::INFINITY,
         };
         self.sources.iter().map(rate).fold(f64::INFINITY, f64::min)
     }
@@ -280,7 +285,7 @@ impl Impedances {
     pub(super) fn efforts(&self, v: &[f64], efforts: &mut Vec<f64>) {
         efforts.clear();
         efforts.extend(self.sources.iter().map(|source| match source {
-            EffortSource::Constant(effort) => *effort,
+            EffortSource::Constant { effort, .. } => *effort,
             EffortSource::Impedance { joint, at_rest, rate, limit } => {
                 let (dof, ratio) = self.rates[*joint];
                 (at_rest - rate * ratio * v[dof]).clamp(-limit, *limit)
@@ -312,7 +317,8 @@ impl ScalarJoint<'_> {
         if rate == 0.0 {
             let effort = at_rest.clamp(-limit, limit);
             problem.linear[self.dof] += h * self.ratio * effort;
-            return EffortSource::Constant(effort);
+            let held_at = i8::from(at_rest > limit) - i8::from(at_rest < -limit);
+            return EffortSource::Constant { effort, held_at };
         }
         if limit.is_finite() {
             problem.rows.push(BoxRow {

@@ -17,6 +17,8 @@ pub struct RolloutStep {
     pub A: Vec<f64>,
     /// dq+/dq_cmd, by rows ([`QuasistaticDerivatives::B`]).
     pub B: Vec<f64>,
+    /// dq+ by commanded efforts, by rows ([`QuasistaticDerivatives::B_effort`]).
+    pub B_effort: Vec<f64>,
 }
 
 /// Smoothed quasistatic steps, one after the other, each with its derivatives.
@@ -54,17 +56,18 @@ impl SmoothedRollout {
         &self.simulation
     }
 
-    /// Takes the step smoothed by a barrier of weight `kappa` \[J\]; its derivatives are returned.
+    /// Takes the step smoothed by a barrier of weight `kappa` \[J\]; its derivatives are returned. A step
+    /// that fails changes neither the simulation nor the positions that hold.
     ///
     /// # Errors
     /// The errors of [`QuasistaticDerivatives::differentiate_smoothed`]; a step whose end is not finite.
     pub fn step(&mut self, command: &JointCommand, kappa: f64) -> Result<&QuasistaticDerivatives, DerivativeError> {
         let Self { simulation, derivatives, command: merged } = self;
         let new = command.targets.as_slice().iter().copied().chain(std::iter::repeat(JointTarget::default()));
-        for (held, new) in merged.targets.iter_mut().zip(new) {
-            *held = JointTarget { position: new.position.or(held.position), ..new };
-        }
-        derivatives.differentiate_smoothed(simulation, merged, kappa)?;
+        let all = merged.targets.iter().zip(new);
+        let wanted = all.map(|(held, new)| JointTarget { position: new.position.or(held.position), ..new }).collect();
+        derivatives.differentiate_smoothed(simulation, &wanted, kappa)?;
+        *merged = wanted;
         simulation.set_state(State { q: derivatives.q_next().to_vec(), v: derivatives.v().to_vec() })?;
         simulation.resume_at(simulation.step_count() + 1);
         Ok(derivatives)
@@ -79,6 +82,28 @@ impl SmoothedRollout {
     }
 }
 
+/// The barrier weights of a plan \[J\], each a tenth of the one before or more: from the weight with which
+/// `force` \[N\] acts at the distance `gap` \[m\], over the gaps that the first commands leave, to the one
+/// with which it acts at the `accuracy` that is wanted \[m\]. At rest a force F acts at 2 kappa/F. A plan is
+/// optimised with each of them in turn, from the commands of the one before. Empty unless all are positive.
+///
+/// ```
+/// // 2 N, gaps of 1 mm, and 10 um
+/// let weights = isobar::stepping::barrier_weights(2.0, 1e-3, 1e-5);
+/// assert_eq!(weights.len(), 3);
+/// assert!((weights[0] - 1e-3).abs() < 1e-15 && (weights[2] - 1e-5).abs() < 1e-15);
+/// ```
+pub fn barrier_weights(force: f64, gap: f64, accuracy: f64) -> Vec<f64> {
+    let weight = |distance: f64| 0.5 * force * distance;
+    let (first, last) = (weight(gap), weight(accuracy.min(gap)));
+    if !(first > 0.0 && last > 0.0 && first.is_finite()) {
+        return Vec::new();
+    }
+    // Rounding must not add a weight to a whole number of decades.
+    let count = ((first / last).log10() - 1e-9).ceil().max(0.0) as i32;
+    (0..=count).map(|number| first * (last / first).powf(f64::from(number) / f64::from(count.max(1)))).collect()
+}
+
 impl RolloutStep {
     /// A copy of the numbers of a step.
     pub fn of(step: &QuasistaticDerivatives) -> Self {
@@ -88,6 +113,7 @@ impl RolloutStep {
             v: step.v().to_vec(),
             A: (0..n * n).map(|index| step.A(index / n, index % n)).collect(),
             B: (0..n * m).map(|index| step.B(index / m, index % m)).collect(),
+            B_effort: (0..n * m).map(|index| step.B_effort(index / m, index % m)).collect(),
         }
     }
 }

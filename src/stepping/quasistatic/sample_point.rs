@@ -1,10 +1,12 @@
 //! The data of a step's program near its configuration: everything that a derivative varies.
 
+use super::handle::{Handle, move_command, restore_command};
 use super::impedances::{Impedances, InertiaLaw};
 use super::step::QuasistaticStep;
-use crate::math::{Index, ScalarJointIndex, Vector3};
-use crate::multibody::{Data, State, bias, integrate, mass_matrix, positions};
-use crate::scene::Scene;
+use super::wrenches::pair_impulses;
+use crate::math::dense::dot;
+use crate::math::{SpatialForce, Vector3};
+use crate::multibody::{Data, Model, State, bias, integrate, mass_matrix, positions};
 use crate::solvers::quasistatic::{ProblemDirection, QuasistaticProblem};
 use crate::stepping::command::{JointCommand, JointTarget};
 use crate::stepping::contacts::{QuasistaticContacts, frame_about, smallest_axis};
@@ -24,6 +26,8 @@ pub(super) struct Sample {
     targets: Vec<f64>,
     /// The weights of the contacts' barriers [-].
     weights: Vec<f64>,
+    /// The impulses of the pairs on B about its origin, in world axes, at fixed gamma [N m s, N s].
+    pub(super) pairs: Vec<SpatialForce>,
 }
 
 /// The point at which data are sampled.
@@ -58,8 +62,8 @@ impl SamplePoint {
         input: &StepInput<'_>,
         options: &QuasistaticStepping,
         impedances: &Impedances,
-        column: usize,
-        increment: f64,
+        (column, increment): (usize, f64),
+        handles: &[Handle],
         middle: Option<(&[f64], &[f64])>,
     ) {
         let (scene, h) = (input.scene, input.settings.step());
@@ -76,12 +80,8 @@ impl SamplePoint {
         bias(model, &mut self.start);
         self.problem.reset(n, h);
         self.impedances.clone_from(impedances);
-        let commanded =
-            column.checked_sub(n).and_then(|joint| self.command.targets.get_mut(ScalarJointIndex::from_usize(joint)));
-        let standing = commanded.as_ref().and_then(|target| target.position);
-        if let (Some(target), Some(position)) = (commanded, standing) {
-            target.position = Some(position + increment);
-        }
+        let joint = column.checked_sub(n);
+        let before = joint.and_then(|joint| move_command(&mut self.command, joint, handles, increment));
         self.external.project(model, &self.start);
         let external = self.external.generalized();
         let start = StepStart {
@@ -94,11 +94,7 @@ impl SamplePoint {
         let stiction = input.settings.stiction_tolerance;
         let inertia = InertiaLaw { kind: options.inertia, parts: 1 };
         self.impedances.assemble(scene, inertia, stiction, &start, &self.start, &mut self.problem);
-        if let Some(target) =
-            column.checked_sub(n).and_then(|joint| self.command.targets.get_mut(ScalarJointIndex::from_usize(joint)))
-        {
-            target.position = standing;
-        }
+        restore_command(&mut self.command, joint, before);
         if let Some((v, dv)) = middle {
             for ((moved, v), dv) in self.direction.iter_mut().zip(v).zip(dv) {
                 *moved = v + increment * dv;
@@ -111,26 +107,33 @@ impl SamplePoint {
     /// Finds the contact points that correspond to those of `step`, where they are now. With `exact`, returns
     /// the first pair that has lost a point with a force; smoothed steps take such a point along with its
     /// bodies.
-    pub(super) fn find_contacts(&mut self, scene: &Scene, step: &QuasistaticStep, exact: bool) -> Option<usize> {
+    pub(super) fn find_contacts(
+        &mut self,
+        input: &StepInput<'_>,
+        step: &QuasistaticStep,
+        exact: bool,
+    ) -> Option<usize> {
+        let (scene, stiction) = (input.scene, input.settings.stiction_tolerance);
         let gammas = step.solver.contact_impulses();
         let loaded = |contact: usize| exact && gammas.get(contact).is_none_or(|gamma| *gamma != Vector3::zeros());
         let lost = self.contacts.follow(&step.contacts, scene, (&step.start, &self.start), loaded);
-        self.contacts.add_points(scene, &self.start, &self.middle, &mut self.problem);
+        self.contacts.add_points(scene, (&self.start, &self.middle), stiction, &mut self.problem);
         lost
     }
 
     /// Samples the data of the problem here, at the solution v of `step`.
-    pub(super) fn sample(&self, step: &QuasistaticStep, v: &[f64], sample: &mut Sample) {
+    pub(super) fn sample(&self, model: &Model, step: &QuasistaticStep, v: &[f64], sample: &mut Sample) {
         let (problem, gammas) = (&self.problem, step.solver.contact_impulses());
         let n = problem.size();
         sample.linear.clear();
-        sample.linear.extend(
-            problem
-                .linear
-                .iter()
-                .zip(problem.quadratic.chunks_exact(n))
-                .map(|(b, Q)| b - crate::math::dense::dot(Q, v)),
-        );
+        sample.linear.extend_from_slice(&problem.linear);
+        // Q couples the velocities of a tree only.
+        for tree in model.trees() {
+            for i in tree.clone() {
+                let row = &problem.quadratic[i * n..(i + 1) * n];
+                sample.linear[i] -= dot(&row[tree.clone()], &v[tree.clone()]);
+            }
+        }
         sample.contacts.clear();
         for ((there, contact), gamma) in step.problem.contacts().iter().zip(problem.contacts()).zip(gammas) {
             let (pair, point) = (there.key.pair as usize, there.key.point as usize);
@@ -145,6 +148,7 @@ impl SamplePoint {
                 sample.linear[*dof as usize] += column.dot(&gamma);
             }
         }
+        pair_impulses(&self.contacts, &step.contacts, gammas, &mut sample.pairs);
         sample.bounds.clear();
         sample.bounds.extend(problem.bounds.iter().zip(step.solver.bound_impulses()).map(|(bound, impulse)| {
             let upper = *impulse < 0.0 || !bound.lower.is_finite();

@@ -265,7 +265,7 @@ impl QuasistaticStep {
         // Impulses of the last part are forces over the whole step.
         let share = input.settings.step() / self.problem.step;
         let StepResult { state, efforts, inertial: largest, times, .. } = result;
-        self.contacts.gather(self.solver.contact_impulses(), &state.v, &self.problem, share);
+        self.contacts.gather(self.solver.contact_impulses(), self.solver.patch_impulses(), share);
         self.impedances.keep(input.start.command.targets.as_slice());
         self.impedances.efforts(&state.v, efforts);
         let Self { impedances, inertial, problem, solver, start, .. } = self;
@@ -434,7 +434,7 @@ impl QuasistaticStep {
     fn add_contacts(&mut self, input: &StepInput<'_>) {
         let Self { contacts, problem, start, middle, end, about, proximal, holds, .. } = self;
         problem.clear_contacts();
-        contacts.add_points(input.scene, start, middle, problem);
+        contacts.add_points(input.scene, (start, middle), input.settings.stiction_tolerance, problem);
         if self.has_fields {
             contacts.add_surfaces(input.scene, input.settings, end, about, problem);
             if *holds {

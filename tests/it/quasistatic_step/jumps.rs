@@ -159,13 +159,19 @@ fn commands_that_jump_end_in_balance_or_are_refused() {
     assert!(20 * refused < steps, "{refused} of {steps} steps are refused");
 }
 
-/// A step that the solver itself refuses names the pair or the body that is farthest from a solution.
+/// A step that the solver itself refuses, here for want of iterations, names the pair or the body that is
+/// farthest from a solution.
 #[test]
 fn a_refusal_of_the_solver_names_the_pair() {
     let mut jump = jump(146);
+    let (state, mut settings) = (jump.simulation.state().clone(), jump.simulation.settings());
+    let Stepping::Quasistatic(options) = &mut settings.stepping else { panic!("quasistatic") };
+    options.solver.iterations_max = 2;
+    jump.simulation.reset_with(settings).expect("settings");
+    jump.simulation.set_state(state).expect("a state");
     let error = jump.simulation.step(&positions(&jump.command)).expect_err("a refusal");
     let StepError::NotSettled { reason: Unsettled::Solver { at, .. }, .. } = &error else { panic!("{error}") };
-    assert!(at.contains("'left/tip' and 'box/box'"), "{error}");
+    assert!(at.contains("box"), "{error}");
     assert!(error.to_string().contains(at), "{error}");
 }
 
@@ -177,19 +183,29 @@ fn steps_that_are_taken_have_derivatives() {
     for seed in 0..60 {
         let mut jump = jump(seed);
         let command = positions(&jump.command);
-        let mut derivatives = QuasistaticDerivatives::new(&jump.simulation).expect("a quasistatic simulation");
-        let found = derivatives.differentiate(&jump.simulation, &command);
-        match (jump.simulation.step(&command), found) {
-            (Ok(report), Ok(())) => {
-                taken += 1;
-                in_parts += u32::from(report.parts > 1);
+        // The first step, and later ones in parts
+        for number in 0..4 {
+            let before = jump.simulation.clone();
+            let step = jump.simulation.step(&command);
+            if number > 0 && step.as_ref().is_ok_and(|report| report.parts == 1) {
+                continue;
             }
-            (Ok(report), Err(DerivativeError::Jump { .. })) => {
-                jumps += 1;
-                println!("{}: {report:?}", jump.label);
+            let mut derivatives = QuasistaticDerivatives::new(&before).expect("a quasistatic simulation");
+            match (step, derivatives.differentiate(&before, &command)) {
+                (Ok(report), Ok(())) => {
+                    taken += 1;
+                    in_parts += u32::from(report.parts > 1);
+                }
+                (Ok(report), Err(DerivativeError::Jump { .. })) => {
+                    jumps += 1;
+                    println!("{}: {report:?}", jump.label);
+                }
+                (Err(_), found) => {
+                    assert!(matches!(found, Err(DerivativeError::Step(_))), "{}: {found:?}", jump.label);
+                    break;
+                }
+                (Ok(_), found) => panic!("{}: {found:?}", jump.label),
             }
-            (Err(_), found) => assert!(matches!(found, Err(DerivativeError::Step(_))), "{}: {found:?}", jump.label),
-            (Ok(_), found) => panic!("{}: {found:?}", jump.label),
         }
     }
     println!("{taken} taken, {in_parts} in parts, {jumps} jumps");

@@ -9,7 +9,9 @@ use isobar::math::Vector3;
 use isobar::multibody::JointLimits;
 use isobar::scene::SceneBuilder;
 use isobar::solvers::quasistatic::{Engine, FrictionCone};
-use isobar::stepping::{JointCommand, QuasistaticDerivatives, Simulation, Snapshot, Stepping, UnactuatedInertia};
+use isobar::stepping::{
+    JointCommand, QuasistaticDerivatives, Simulation, SmoothedRollout, Snapshot, Stepping, UnactuatedInertia,
+};
 
 use super::{add_finger, bits, positions, rigid, simulate, spring};
 use crate::worlds::{quasistatic, settings};
@@ -137,4 +139,35 @@ fn a_smoothed_step_is_continuous_where_detection_begins() {
         assert!((a - slope).abs() < tolerance * a.abs().max(1.0), "gap {gap}: {a} for {slope}");
     }
     assert!(step(0.004, 0.0).0 > 1e-3, "the finger acts at a distance");
+}
+
+/// A smoothed step that fails leaves the positions that hold: the next step without a command goes on to
+/// them.
+#[test]
+fn a_smoothed_step_that_fails_keeps_the_held_positions() {
+    let mut rollout = SmoothedRollout::new(&finger()).expect("a quasistatic simulation");
+    rollout.step(&positions(&[0.02]), 1e-4).expect("a step");
+    rollout.step(&positions(&[0.5]), -1.0).expect_err("a weight that is not positive");
+    rollout.step(&JointCommand::default(), 1e-4).expect("a step");
+    let position = rollout.simulation().state().q[0];
+    assert!((position - 0.02).abs() < 1e-9, "{position}");
+}
+
+/// `isobar run` warns of a commanded velocity that quasistatic steps ignore, and names the joint.
+#[test]
+fn a_velocity_without_effect_is_warned_of() {
+    let run = |command: &str, mode: &str| {
+        let mut program = std::process::Command::new(env!("CARGO_BIN_EXE_isobar"));
+        program.current_dir(env!("CARGO_MANIFEST_DIR")).args([
+            "run",
+            "config/planar_gripper.yaml",
+            "--duration",
+            "0.01",
+        ]);
+        let output = program.args(["--stepping", mode, "--command", command]).output().expect("it runs");
+        String::from_utf8_lossy(&output.stderr).contains("its commanded velocity has no effect")
+    };
+    assert!(run("left_x.velocity=0.1", "quasistatic"));
+    assert!(!run("left_x.velocity=0.1", "dynamic"));
+    assert!(!run("left_x.position=-0.1", "quasistatic"));
 }

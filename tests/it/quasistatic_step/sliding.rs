@@ -213,3 +213,32 @@ fn a_block_slides_down_a_slope_without_a_gap() {
         assert!((simulation.data().X_WB[body].translation.vector.z - 0.03).abs() < 2e-8);
     }
 }
+
+/// A block that slides before a flat finger with friction needs mu m g and the drag m v/T, whatever the
+/// height of the finger: the weight that the finger takes up as the block begins to tilt on its points fades,
+/// because points that stick creep.
+#[test]
+fn a_pusher_with_friction_carries_no_weight_for_long() {
+    let (mass, friction, speed, stiffness) = (1.0, 0.4, 0.025, 1000.0);
+    for height in [0.01, 0.02, 0.03] {
+        for step in [0.1, 0.01] {
+            let mut builder = SceneBuilder::new();
+            add_ground(&mut builder, &rigid(friction));
+            let tip = (Shape::Box { size: Vector3::new(0.02, 0.1, 0.01) }, &rigid(friction));
+            let from = (Vector3::new(-0.0605, 0.0, height), Vector3::x());
+            add_finger(&mut builder, "finger", from, JointLimits::NONE, spring(stiffness, f64::INFINITY), tip);
+            let block = add_box(&mut builder, "block", Vector3::new(0.1, 0.1, 0.05), mass, &rigid(friction));
+            let settings = quasistatic(step, UnactuatedInertia::DRAG);
+            let start = [(block, Vector3::new(0.0, 0.0, 0.025))];
+            let mut simulation = simulate(builder, Vector3::z() * -GRAVITY, settings, &start);
+            let mut command = 0.0;
+            for _ in 0..(2.0 / step) as usize {
+                command += speed * step;
+                simulation.step(&positions(&[command])).expect("a step");
+            }
+            let force = stiffness * (command - simulation.state().q[0]);
+            let law = friction * mass * GRAVITY + mass * speed;
+            assert!((force / law - 1.0).abs() < 0.002, "{height} m, {step} s: {force} N instead of {law} N");
+        }
+    }
+}
