@@ -198,6 +198,7 @@ fn steps_that_are_taken_have_derivatives() {
                 }
                 (Ok(report), Err(DerivativeError::Jump { .. })) => {
                     jumps += 1;
+                    in_parts += u32::from(report.parts > 1);
                     println!("{}: {report:?}", jump.label);
                 }
                 (Err(_), found) => {

@@ -214,7 +214,7 @@ fn a_block_slides_down_a_slope_without_a_gap() {
     }
 }
 
-/// A block that slides before a flat finger with friction needs mu m g and the drag m v/T, whatever the
+/// A block that slides before a flat finger with friction needs mu m g and the drag m v/T, for any
 /// height of the finger: the weight that the finger takes up as the block begins to tilt on its points fades,
 /// because points that stick creep.
 #[test]
