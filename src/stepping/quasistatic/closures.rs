@@ -24,7 +24,7 @@ impl QuasistaticStep {
                 return true;
             }
             let moved = self.move_middle(input, v);
-            self.place_end(input); // its memory was used for trials of the middle
+            self.move_end_to_trial(input); // its memory was used for trials of the middle
             return !moved;
         }
         let moved = self.move_middle(input, v);
