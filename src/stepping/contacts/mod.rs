@@ -25,4 +25,4 @@ pub(super) use dynamic::DynamicContacts;
 pub(super) use input::ContactInput;
 pub(super) use missed::Missed;
 pub(super) use pairs::{ActivePatch, Pairs, surface_velocity};
-pub(super) use quasistatic::{QuasistaticContacts, frame_about, smallest_axis};
+pub(super) use quasistatic::{Misjudged, PathMistake, QuasistaticContacts, frame_about, smallest_axis};

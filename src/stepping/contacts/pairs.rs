@@ -277,6 +277,27 @@ impl Pairs {
         }
     }
 
+    /// Extends the boxes of [`Pairs::place_ways`] to the poses in `later` too.
+    pub(in crate::stepping) fn extend_ways(&mut self, scene: &Scene, later: &Data) {
+        for (geometry, way_W) in scene.geometries().iter().zip(self.ways_W.iter_mut()) {
+            let X_WG = later.X_WB[geometry.body] * geometry.X_BG;
+            *way_W = way_W.union(&geometry.hydroelastic.world_aabb(&X_WG));
+            if let Some(rigid) = &geometry.rigid {
+                *way_W = way_W.union(&rigid.world_aabb(&X_WG));
+            }
+        }
+    }
+
+    /// Grows the boxes of [`Pairs::place_ways`] by a part of their size, if they are finite.
+    pub(in crate::stepping) fn grow_ways(&mut self, part: f64) {
+        for way_W in self.ways_W.iter_mut() {
+            let size = 2.0 * way_W.half_extents().norm();
+            if size.is_finite() {
+                *way_W = way_W.grown(part * size);
+            }
+        }
+    }
+
     /// The pairs whose boxes of the last [`Pairs::place_ways`] may overlap; the caller gives the list back.
     pub(in crate::stepping) fn meeting(&mut self, scene: &Scene) -> Vec<u32> {
         let boxes = self.ways_W.as_slice();

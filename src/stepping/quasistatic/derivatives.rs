@@ -13,8 +13,9 @@ use super::derivative_error::DerivativeError;
 use super::differences::{REACH, Slope, StepDifferences};
 use super::failure::names_of_pair;
 use super::impedances::Impedances;
+use super::path::MIDPOINTS_MAX;
 use super::place::{Place, Sample, difference};
-use super::step::{MIDPOINTS_MAX, QuasistaticStep};
+use super::step::QuasistaticStep;
 use crate::math::{Matrix3, Vector3};
 use crate::multibody::{Data, JointKind, Model, integrate};
 use crate::scene::{ContactKind, Scene};
@@ -297,6 +298,9 @@ impl QuasistaticDerivatives {
             middles += 1;
             self.v_middle.copy_from_slice(&self.v);
             self.dv_middle.copy_from_slice(&self.dv);
+        }
+        if kappa.is_none() && self.step.check_path(input, &self.v).is_err() {
+            return Ok(false);
         }
         let (model, h, n) = (input.scene.model(), input.settings.step(), self.v.len());
         for column in 0..n + self.joints {

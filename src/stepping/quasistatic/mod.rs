@@ -8,6 +8,7 @@ mod failure;
 mod impedances;
 mod inertia;
 mod parts;
+mod path;
 mod place;
 mod rollout;
 mod step;
