@@ -15,8 +15,8 @@ const REGULARIZATION: f64 = 1e-10;
 /// The fraction of a change that is applied when the error has grown since the previous round [-].
 const DAMPING: f64 = 0.5;
 
-/// Bounds that change by less than this force have settled: the weight of a tenth of a microgram is a thousand
-/// times larger. \[N\]
+/// Bounds that change by less than this force have settled: the weight of a tenth of a microgram is a
+/// thousand times larger. \[N\]
 const ROUNDING: f64 = 1e-12;
 
 /// The iteration on the bounds of friction. Memory is reused from step to step.

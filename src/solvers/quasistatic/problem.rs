@@ -180,7 +180,8 @@ impl QuasistaticProblem {
             columns.iter().fold(0.0_f64, |largest, (_, column)| largest.max(size(column)))
         };
         let columns = &self.columns[contact.columns.clone()];
-        let is_immovable = largest(|column| column.x.abs(), columns) <= least * largest(|column| column.norm(), columns);
+        let is_immovable =
+            largest(|column| column.x.abs(), columns) <= least * largest(|column| column.norm(), columns);
         if is_immovable {
             (contact.gap_rate, contact.friction) = (gap / self.step, 0.0);
         }

@@ -19,7 +19,7 @@ const PARTS_MAX: u32 = 32;
 /// The smallest part is this fraction of a step, as its inverse.
 const UNITS: u32 = 4096;
 /// The largest number of parts that may fail in a walk through a step with parts of different lengths.
-const FAILURES_MAX: u32 = 1000;
+const FAILURES_MAX: u32 = 300;
 /// Parts double after this number of successes in a row.
 const SUCCESSES: u32 = 2;
 
@@ -105,7 +105,8 @@ impl QuasistaticStep {
         loop {
             if let Some(failure) = failed.take() {
                 let half = size / 2;
-                let divides = (size < largest || failure.is_of_path()) && failures < FAILURES_MAX;
+                let is_local = (size < largest || failure.is_of_path()) && !matches!(failure, Failure::Final(_));
+                let divides = is_local && failures < FAILURES_MAX;
                 if !divides || half == 0 || end(at + half) == end(at) {
                     return Err(failure);
                 }

@@ -209,7 +209,7 @@ impl QuasistaticStep {
         v.copy_from_slice(&input.start.state.v);
         self.assemble(input, options, v);
         self.times.motion += input.now() - start;
-        let mut trial = Trial { damping: 1.0, reach: 1.0, stride: 1.0, change: f64::INFINITY, pair: 0 };
+        let mut trial = Trial { damping: 1.0, reach: 1.0, stride: 1.0, change: f64::INFINITY, moved: 0.0, pair: 0 };
         let mut solved = self.solve(input, options, v)?;
         for _ in 0..MIDPOINTS_MAX {
             let moved = self.move_middle(input, v);
@@ -231,7 +231,7 @@ impl QuasistaticStep {
         }
         if self.has_fields {
             if trial.change > ACCEPTED {
-                return Err(Failure::Surface { pair: trial.pair, moved: trial.change });
+                return Err(Failure::Surface { pair: trial.pair, moved: trial.moved });
             }
             if let Some((dof, impulse)) = self.held(v) {
                 return Err(Failure::Balance { dof, excess: impulse / self.problem.step });
@@ -487,7 +487,7 @@ impl QuasistaticStep {
         }
         velocities(scene.model(), &self.change, &mut self.end);
         let motion = self.contacts.motion_of_fields(scene, &self.end, h);
-        trial.pair = motion.pair;
+        (trial.pair, trial.moved) = (motion.pair, motion.bound);
         if motion.bound <= self.settled {
             trial.change = motion.bound;
             let held = self.held(v).is_some();
@@ -566,6 +566,7 @@ struct Trial {
     stride: f64,
     /// The distance by which the last linearisation moved the fields \[m\].
     change: f64,
-    /// The pair that moved most.
+    /// The pair that moved most, and the bound of its motion \[m\].
     pair: usize,
+    moved: f64,
 }

@@ -15,14 +15,14 @@ use crate::stepping::contacts::missed::smallest_extent;
 use crate::stepping::contacts::pairs::Pairs;
 
 /// Two rigid geometries may end a step, or a part of it, deeper in each other by this distance than their
-/// points predict \[m\]. With the Jacobians of the middle, a point at the distance r from the centre of a turn
-/// is off by r turn^3/24: 20 um for half a metre and 0.1 rad.
+/// points predict \[m\]. With the Jacobians of the middle, a point at the distance r from the centre of a
+/// turn is off by r turn^3/24: 20 um for half a metre and 0.1 rad.
 const DEEPER_MAX: f64 = 1e-4;
 /// The largest turn in one solve of two rigid geometries that press on each other \[rad\]: lever arms and
 /// normals of the start are then off by its cosine and its sine.
 const TURN_MAX: f64 = 0.3;
-/// The turn between the poses from which the box around the way of a geometry is made \[rad\]: the arc between
-/// two of them leaves its chord by an eighth of this fraction of the chord.
+/// The turn between the poses from which the box around the way of a geometry is made \[rad\]: the arc
+/// between two of them leaves its chord by an eighth of this fraction of the chord.
 const BOX_TURN: f64 = 0.2;
 const BOXES_MAX: f64 = 64.0;
 /// Between two looks a pair moves by this fraction of the smallest extent of the thinner geometry [-], and it
@@ -97,14 +97,7 @@ impl QuasistaticContacts {
     }
 
     /// Puts a box around the way of each geometry, and leaves the end of the motion in `data`.
-    fn sweep(
-        &mut self,
-        scene: &Scene,
-        start: &Data,
-        h: f64,
-        data: &mut Data,
-        place: &mut impl FnMut(f64, &mut Data),
-    ) {
+    fn sweep(&mut self, scene: &Scene, start: &Data, h: f64, data: &mut Data, place: &mut impl FnMut(f64, &mut Data)) {
         place(1.0, data);
         let turn = |geometry: &CollisionGeometry| {
             let turned = angle(&start.X_WB[geometry.body].rotation, &data.X_WB[geometry.body].rotation);
@@ -248,7 +241,8 @@ impl<'a> Motion<'a> {
     /// The turn of one geometry against the other \[rad\], as far as it changes their shapes: a ball does not
     /// change by turning, nor a cylinder about its axis, nor a half space about its normal.
     fn turn(&self) -> f64 {
-        let [A, B] = [0, 1].map(|side| (&self.geometries[side].shape, &self.start[side].rotation, &self.end[side].rotation));
+        let [A, B] =
+            [0, 1].map(|side| (&self.geometries[side].shape, &self.start[side].rotation, &self.end[side].rotation));
         let unfold = |turn: f64, spin: f64| if spin > FOLDED { turn.max(spin) } else { turn };
         let relative = unfold(angle(&(A.1.inverse() * B.1), &(A.2.inverse() * B.2)), self.spin);
         let own = |(shape, start, end): (&Shape, &Rotation, &Rotation), spin: f64| match shape {
