@@ -264,6 +264,36 @@ pub enum Unsettled {
         /// The error at the end of the step \[m\] or \[rad\].
         open: f64,
     },
+    /// Rigid geometries that would end the step deeper in each other than its contact forces allow.
+    #[error("'{A}' and '{B}' would end {depth:.1e} m deeper in each other than the gaps at the start predict")]
+    Deeper {
+        /// The first geometry.
+        A: String,
+        /// The other one.
+        B: String,
+        /// The additional depth \[m\].
+        depth: f64,
+    },
+    /// Rigid geometries that would pass through each other.
+    #[error("'{A}' and '{B}' would pass through each other: they overlap by {depth:.1e} m on their way")]
+    Passes {
+        /// The first geometry.
+        A: String,
+        /// The other one.
+        B: String,
+        /// The depth of their overlap on the way \[m\].
+        depth: f64,
+    },
+    /// Rigid geometries that press on each other and turn too far to use the contact points of the start.
+    #[error("'{A}' and '{B}' press on each other and turn against each other by {turn:.1e} rad")]
+    Turns {
+        /// The first geometry.
+        A: String,
+        /// The other one.
+        B: String,
+        /// The turn \[rad\].
+        turn: f64,
+    },
     /// Contacts and limits of joints that contradict each other.
     #[error("no motion satisfies all contacts and limits of {parts}")]
     Contradiction {

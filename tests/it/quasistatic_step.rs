@@ -13,6 +13,7 @@ mod planners;
 mod random_states;
 mod sliding;
 mod stacking;
+mod turning;
 
 use std::sync::Arc;
 

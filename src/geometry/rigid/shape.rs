@@ -93,6 +93,11 @@ impl RigidShape {
         }
     }
 
+    /// Whether the shape is convex: all but meshes that are not.
+    pub fn is_convex(&self) -> bool {
+        !matches!(self.kind, Kind::Mesh)
+    }
+
     fn from_surface(shape: &Shape, surface: RigidSurface, notes: &[MeshNote]) -> Self {
         let kind = match *shape {
             Shape::Sphere { radius } => return Self::round(Kind::Sphere { radius }, radius),

@@ -15,6 +15,10 @@ const REGULARIZATION: f64 = 1e-10;
 /// The fraction of a change that is applied when the error has grown since the previous round [-].
 const DAMPING: f64 = 0.5;
 
+/// Bounds that change by less than this force have settled: the weight of a tenth of a microgram is a
+/// thousand times larger. \[N\]
+const ROUNDING: f64 = 1e-12;
+
 /// The iteration on the bounds of friction. Memory is reused from step to step.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CoulombRounds {
@@ -60,7 +64,7 @@ impl CoulombRounds {
             let new = bound((contact, gamma));
             // The first bound of a contact is that of the convex constraint.
             let old = contact.friction_bound.unwrap_or(new);
-            first |= contact.friction_bound.is_none() && new > 0.0;
+            first |= contact.friction_bound.is_none() && new > ROUNDING * problem.step;
             bounds.push(old);
             error.push(new - old);
             if (new - old).abs() > change.impulse {
@@ -68,7 +72,11 @@ impl CoulombRounds {
             }
             largest = largest.max(new).max(old);
         }
-        change.relative = if first { 1.0 } else { change.impulse / largest.max(f64::MIN_POSITIVE) };
+        change.relative = match change.impulse {
+            _ if first => 1.0,
+            impulse if impulse <= ROUNDING * problem.step => 0.0,
+            impulse => impulse / largest,
+        };
         self.first = first;
         change
     }

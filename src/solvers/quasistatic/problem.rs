@@ -177,6 +177,22 @@ impl QuasistaticProblem {
             columns,
         });
     }
+    /// Leaves out the constraint of the contact that was added last, if no velocity moves it along its normal
+    /// by more than the fraction `least` of its motion across: it gets the gap `gap` \[m\] and no friction.
+    /// Returns whether it did.
+    pub fn leave_out_immovable(&mut self, least: f64, gap: f64) -> bool {
+        let Some(contact) = self.contacts.last_mut() else { return false };
+        let largest = |size: fn(&Vector3) -> f64, columns: &[(u32, Vector3)]| {
+            columns.iter().fold(0.0_f64, |largest, (_, column)| largest.max(size(column)))
+        };
+        let columns = &self.columns[contact.columns.clone()];
+        let is_immovable =
+            largest(|column| column.x.abs(), columns) <= least * largest(|column| column.norm(), columns);
+        if is_immovable {
+            (contact.gap_rate, contact.friction) = (gap / self.step, 0.0);
+        }
+        is_immovable
+    }
     /// Sets [`ConeContact::surface_velocity`] of the contact that was added last.
     pub fn set_surface_velocity(&mut self, surface_velocity: [f64; 2]) {
         if let Some(contact) = self.contacts.last_mut() {

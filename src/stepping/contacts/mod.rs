@@ -26,4 +26,4 @@ pub(super) use free_path::FreePath;
 pub(super) use input::ContactInput;
 pub(super) use missed::Missed;
 pub(super) use pairs::{ActivePatch, Pairs, surface_velocity};
-pub(super) use quasistatic::{QuasistaticContacts, frame_about, smallest_axis};
+pub(super) use quasistatic::{Misjudged, PathMistake, QuasistaticContacts, frame_about, smallest_axis};

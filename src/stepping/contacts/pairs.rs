@@ -277,6 +277,27 @@ impl Pairs {
         }
     }
 
+    /// Extends the boxes of [`Pairs::sweep_boxes`] to the poses in `later` too.
+    pub(in crate::stepping) fn extend_swept_boxes(&mut self, scene: &Scene, later: &Data) {
+        for (geometry, box_W) in scene.geometries().iter().zip(self.swept_boxes_W.iter_mut()) {
+            let X_WG = later.X_WB[geometry.body] * geometry.X_BG;
+            *box_W = box_W.union(&geometry.hydroelastic.world_aabb(&X_WG));
+            if let Some(rigid) = &geometry.rigid {
+                *box_W = box_W.union(&rigid.world_aabb(&X_WG));
+            }
+        }
+    }
+
+    /// Grows the boxes of [`Pairs::sweep_boxes`] by a part of their size, if they are finite.
+    pub(in crate::stepping) fn grow_swept_boxes(&mut self, part: f64) {
+        for box_W in self.swept_boxes_W.iter_mut() {
+            let size = 2.0 * box_W.half_extents().norm();
+            if size.is_finite() {
+                *box_W = box_W.grown(part * size);
+            }
+        }
+    }
+
     /// The pairs whose boxes of the last [`Pairs::sweep_boxes`] may overlap; the caller gives the list back.
     pub(in crate::stepping) fn take_swept_pairs(&mut self, scene: &Scene) -> Vec<u32> {
         let boxes = self.swept_boxes_W.as_slice();

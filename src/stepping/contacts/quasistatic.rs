@@ -1,6 +1,12 @@
 //! The contacts of a quasistatic step: points of rigid geometries as friction cones, and pressure fields as
 //! patches.
 
+mod path;
+
+pub(in crate::stepping) use path::{Misjudged, PathMistake};
+
+use path::PathCheck;
+
 use super::closures::fill_closure;
 use super::columns::RelativeColumns;
 use super::missed::thinnest;
@@ -35,6 +41,11 @@ const POINT_STIFFNESS: f64 = 1e8;
 /// A point that sticks under this force creeps at the stiction tolerance \[N\]. Friction that nothing
 /// determines then fades, as in the other modes, instead of staying from its first step.
 const CREEP_LOAD: f64 = 10.0;
+
+/// A point whose velocity along its normal changes by less than this fraction of that across it has no normal
+/// motion, and no force that the step could determine: rounding of a joint's axis that slides along a face
+/// leaves 1e-16. [-]
+const IMMOVABLE: f64 = 1e-8;
 
 /// The part of the detection distance from which the barrier of a contact point fades. [-]
 const FADE_START: f64 = 0.5;
@@ -99,6 +110,7 @@ pub(in crate::stepping) struct QuasistaticContacts {
     /// The larger diagonal entry of Q and the mass matrix, for each degree of freedom [kg, kg m2].
     diagonal: Vec<f64>,
     closures: Vec<ClosureCorrection>,
+    path: PathCheck,
     pub(in crate::stepping) faces: u32,
     pub(in crate::stepping) faces_dropped: u32,
 }
@@ -321,6 +333,7 @@ impl QuasistaticContacts {
                     .map(|(dof, column)| (*dof as u32, R_FW * SpatialVelocity::from_vector(column).shift(&p_CF).v));
                 let key = ContactKey { pair: index as u32, point: point as u32 };
                 problem.add_contact(key, phi.max(deepest) / problem.step, pair.material.friction, columns);
+                let phi = if problem.leave_out_immovable(IMMOVABLE, self.at_rest) { &self.at_rest } else { phi };
                 let u = R_FW * moving;
                 problem.set_surface_velocity([u.y, u.z]);
                 problem.set_compliance(compliance, creep);

@@ -2,7 +2,8 @@
 //! middle.
 
 use super::failure::Failure;
-use super::step::{QuasistaticStep, TURN_MIN};
+use super::path::TURN_MIN;
+use super::step::QuasistaticStep;
 use crate::multibody::{integrate, positions};
 use crate::stepping::input::StepInput;
 

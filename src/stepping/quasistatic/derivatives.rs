@@ -15,8 +15,9 @@ use super::differences::{REACH, Slope, StepDifferences};
 use super::failure::names_of_pair;
 use super::handle::Handle;
 use super::impedances::Impedances;
+use super::path::MIDPOINTS_MAX;
 use super::sample_point::{Sample, SamplePoint, difference};
-use super::step::{MIDPOINTS_MAX, QuasistaticStep};
+use super::step::QuasistaticStep;
 use super::wrenches::{WrenchDerivatives, pair_impulses};
 use crate::math::{Matrix3, SpatialForce, Vector3};
 use crate::multibody::{Data, JointKind, Model, integrate};
@@ -359,6 +360,9 @@ impl QuasistaticDerivatives {
             middles += 1;
             self.v_middle.copy_from_slice(&self.v);
             self.dv_middle.copy_from_slice(&self.dv);
+        }
+        if kappa.is_none() && self.step.check_path(input, &self.v).is_err() {
+            return Ok(false);
         }
         let (model, h, n) = (input.scene.model(), input.settings.step(), self.v.len());
         for column in 0..n + self.joints {

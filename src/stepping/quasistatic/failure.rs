@@ -4,6 +4,7 @@ use crate::multibody::{Model, State};
 use crate::scene::Scene;
 use crate::solvers::quasistatic::{ProblemPart, QuasistaticError};
 use crate::stepping::command::JointCommand;
+use crate::stepping::contacts::{Misjudged, PathMistake};
 use crate::stepping::error::{StepError, Unsettled, joint_of_dof};
 use crate::stepping::input::StepInput;
 
@@ -28,8 +29,17 @@ pub(super) enum Failure {
     /// This loop closure is open by this much at the end of the step, or its force still turns \[m\] or
     /// \[rad\].
     Closure { closure: usize, open: f64 },
+    /// The gaps of a pair along the motion are not those that the solution predicts.
+    Path(PathMistake),
     /// The solver found no solution.
     Solver(StepError),
+}
+
+impl Failure {
+    /// Whether smaller parts of the step remove the failure, because it is an error of the motion.
+    pub(super) fn is_of_path(&self) -> bool {
+        matches!(self, Self::Path(_))
+    }
 }
 
 impl From<StepError> for Failure {
@@ -95,6 +105,14 @@ pub(super) fn explain(failure: Failure, input: &StepInput<'_>, parts: u32) -> St
         Failure::Final(error) => return error,
         Failure::Solver(StepError::NotSettled { reason, .. }) => reason,
         Failure::Solver(error) => return error,
+        Failure::Path(PathMistake { pair, kind }) => {
+            let (A, B) = names_of_pair(scene, pair);
+            match kind {
+                Misjudged::Deeper { depth } => Unsettled::Deeper { A, B, depth },
+                Misjudged::Passes { depth } => Unsettled::Passes { A, B, depth },
+                Misjudged::Turns { turn } => Unsettled::Turns { A, B, turn },
+            }
+        }
         Failure::Surface { pair, moved } => {
             let (A, B) = names_of_pair(scene, pair);
             Unsettled::Surface { A, B, moved }

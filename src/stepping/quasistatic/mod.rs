@@ -9,6 +9,7 @@ mod handle;
 mod impedances;
 mod inertia;
 mod parts;
+mod path;
 mod rollout;
 mod sample_point;
 mod step;

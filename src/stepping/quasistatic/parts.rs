@@ -1,5 +1,9 @@
 //! A quasistatic step that does not settle is taken in parts, with equal changes of the command. If it does
 //! not settle in small parts either, it fails with the reason.
+//!
+//! A step whose motion misjudges the gaps of rigid bodies, because they turn too far in it, is divided where
+//! that happens: the part that failed is halved, and parts grow again behind it. The error of the gaps falls
+//! with the square of a part's turn.
 
 use super::failure::{Failure, PartStart, explain};
 use super::step::QuasistaticStep;
@@ -10,8 +14,14 @@ use crate::stepping::input::{StepInput, StepStart};
 use crate::stepping::result::StepResult;
 use crate::stepping::settings::CommonSettings;
 
-/// The largest number of parts of a step.
+/// The largest number of equal parts of a step.
 const PARTS_MAX: u32 = 32;
+/// The smallest part is this fraction of a step, as its inverse.
+const UNITS: u32 = 4096;
+/// The largest number of parts that may fail in a walk through a step with parts of different lengths.
+const FAILURES_MAX: u32 = 300;
+/// Parts double after this number of successes in a row.
+const SUCCESSES: u32 = 2;
 
 impl QuasistaticStep {
     /// Solves for the end of the step: at once, or else in 2, 4, 8 ... parts. Each part is a shorter step,
@@ -29,70 +39,103 @@ impl QuasistaticStep {
         let mut input = input;
         self.start_counts();
         let mut parts = 1;
-        let solved = loop {
+        let (solved, taken) = loop {
             self.parts = parts;
-            let attempt = if parts == 1 { self.attempt(input, result) } else { self.take(parts, input, result) };
+            let whole = if parts == 1 { Some(self.attempt(input, result)) } else { None };
+            let attempt = match whole {
+                Some(Ok(solved)) => Ok((solved, 1)),
+                Some(Err(Failure::Path(mistake))) if input.settings.step_ns > 1 => {
+                    self.solver.forget();
+                    self.take(UNITS, Some(Failure::Path(mistake)), input, result)
+                }
+                Some(Err(failure)) => Err(failure),
+                None => self.take(UNITS / parts, None, input, result),
+            };
             match attempt {
                 Ok(solved) => break solved,
                 Err(failure) => {
                     self.solver.forget();
-                    if input.settings.face_friction == FaceFriction::Spread && !matches!(failure, Failure::Final(_)) {
+                    let is_final = matches!(failure, Failure::Final(_) | Failure::Path(_));
+                    if input.settings.face_friction == FaceFriction::Spread && !is_final {
                         input = &at_centroids;
                         continue;
                     }
                     let next = 2 * parts;
                     let last = next > PARTS_MAX || u64::from(next) > input.settings.step_ns;
-                    if last || matches!(failure, Failure::Final(_)) {
-                        return Err(explain(failure, input, parts));
+                    if last || is_final {
+                        return Err(explain(failure, input, self.parts.max(parts)));
                     }
                     parts = next;
                 }
             }
         };
         self.stop_times(input.now() - began);
-        self.finish(input, parts, &solved, result);
+        self.finish(input, taken, &solved, result);
         Ok(())
     }
 
-    /// Takes the step in `parts` parts.
+    /// Takes the step in parts of `largest` units and smaller ones. `failed` is the failure of the first
+    /// part, if it was tried. Returns the number of parts.
     fn take(
         &mut self,
-        parts: u32,
+        largest: u32,
+        failed: Option<Failure>,
         input: &StepInput<'_>,
         result: &mut StepResult,
-    ) -> Result<QuasistaticReport, Failure> {
+    ) -> Result<(QuasistaticReport, u32), Failure> {
         let mut part = std::mem::take(&mut self.part);
-        let taken = self.take_from(parts, input, &mut part, result);
+        let taken = self.take_from(largest, failed, input, &mut part, result);
         self.part = part;
         taken
     }
 
     fn take_from(
         &mut self,
-        parts: u32,
+        largest: u32,
+        mut failed: Option<Failure>,
         input: &StepInput<'_>,
         part: &mut PartStart,
         result: &mut StepResult,
-    ) -> Result<QuasistaticReport, Failure> {
+    ) -> Result<(QuasistaticReport, u32), Failure> {
         part.state.clone_from(input.start.state);
         part.command.targets.clone_from(&input.start.command.targets);
-        let mut number = 0;
+        let end = |units: u32| input.settings.step_ns * u64::from(units) / u64::from(UNITS);
+        let (mut at, mut size) = (0, largest);
+        let (mut taken, mut successes, mut failures) = (0, 0, 0);
         loop {
-            let end = |number: u32| input.settings.step_ns * u64::from(number) / u64::from(parts);
-            let settings = CommonSettings { step_ns: end(number + 1) - end(number), ..*input.settings };
-            let share = f64::from(number + 1) / f64::from(parts);
+            if let Some(failure) = failed.take() {
+                let half = size / 2;
+                let is_local = (size < largest || failure.is_of_path()) && !matches!(failure, Failure::Final(_));
+                let divides = is_local && failures < FAILURES_MAX;
+                if !divides || half == 0 || end(at + half) == end(at) {
+                    return Err(failure);
+                }
+                failures += 1;
+                self.solver.forget();
+                (size, successes) = (half, 0);
+            }
+            self.parts = UNITS / size;
+            let settings = CommonSettings { step_ns: end(at + size) - end(at), ..*input.settings };
+            let share = f64::from(at + size) / f64::from(UNITS);
             let held = self.impedances.targets();
             for ((target, goal), held) in part.command.targets.iter_mut().zip(&input.start.command.targets).zip(held) {
                 target.position = goal.position.map(|goal| held + share * (goal - held));
             }
             let start = StepStart { state: &part.state, command: &part.command, ..input.start };
-            let time = input.time + end(number) as f64 * 1e-9;
-            let solved = self.attempt(&StepInput { settings: &settings, start, time, ..*input }, result)?;
-            number += 1;
-            if number == parts {
-                return Ok(solved);
+            let time = input.time + end(at) as f64 * 1e-9;
+            match self.attempt(&StepInput { settings: &settings, start, time, ..*input }, result) {
+                Err(failure) => failed = Some(failure),
+                Ok(solved) => {
+                    (at, taken, successes) = (at + size, taken + 1, successes + 1);
+                    if at == UNITS {
+                        return Ok((solved, taken));
+                    }
+                    part.state.clone_from(&result.state);
+                    if size < largest && successes >= SUCCESSES && at % (2 * size) == 0 {
+                        (size, successes) = (2 * size, 0);
+                    }
+                }
             }
-            part.state.clone_from(&result.state);
         }
     }
 }

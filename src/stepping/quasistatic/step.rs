@@ -10,6 +10,7 @@
 use super::failure::{Failure, PartStart, explain_solver, name_of_tree};
 use super::impedances::{Impedances, InertiaLaw};
 use super::inertia::InertialForces;
+use super::path::{MIDPOINTS_MAX, TURN_MIN, TURN_MIN_CLOSED};
 use super::support::{Support, concerns};
 use crate::geometry::{ContactSurface, PointContacts};
 use crate::math::dense::dot;
@@ -33,15 +34,6 @@ const SEARCHES_MAX: u32 = 12;
 const LINEARIZATIONS_MAX: u32 = 100;
 /// The largest number of rounds in which loop closures are closed, apart from those of pressure fields.
 const CLOSING_ROUNDS_MAX: u32 = 40;
-/// Rigid contact uses the Jacobians of the middle of the step if the rotation matrix of a body or link
-/// changes by more than this over half the step, in the Frobenius norm, which is sqrt(2) times the turn
-/// \[rad\]. The fingertips of an arm leave the straight line by turn^2 times half a metre: by 1 um here, and
-/// by a centimetre at a turn of 0.15 rad.
-pub(super) const TURN_MIN: f64 = 2e-3;
-/// The same with loop closures, whose forces have the directions of the middle.
-const TURN_MIN_CLOSED: f64 = 1e-5;
-/// The largest number of times that the Jacobians move to the middle in a step.
-pub(super) const MIDPOINTS_MAX: u32 = 2;
 /// The fields have converged when a new linearisation moves them by less than this \[m\]: a thousandth of a
 /// newton on 1e5 N/m.
 const SETTLED: f64 = 1e-8;
@@ -90,9 +82,9 @@ pub(in crate::stepping) struct QuasistaticStep {
     pub(super) start: Data,
     /// The poses at which rigid contacts have their Jacobians: first those of the start, then those halfway
     /// through the step.
-    middle: Data,
+    pub(super) middle: Data,
     /// The poses and velocities at the trial end of the step.
-    end: Data,
+    pub(super) end: Data,
     /// Velocities about which the pressure fields are linearised.
     about: Vec<f64>,
     /// A difference of velocities.
@@ -116,7 +108,7 @@ pub(in crate::stepping) struct QuasistaticStep {
     /// The fields have converged when a new linearisation moves them by less than this \[m\].
     pub(super) settled: f64,
     /// [`TURN_MIN`] or [`TURN_MIN_CLOSED`].
-    turn_min: f64,
+    pub(super) turn_min: f64,
     /// The change that the last [`QuasistaticStep::move_middle`] found.
     pub(super) turned: f64,
     /// The end of the step, where loop closures must be closed.
@@ -217,7 +209,7 @@ impl QuasistaticStep {
         v.copy_from_slice(&input.start.state.v);
         self.assemble(input, options, v);
         self.times.motion += input.now() - start;
-        let mut trial = Trial { damping: 1.0, reach: 1.0, stride: 1.0, change: f64::INFINITY, pair: 0 };
+        let mut trial = Trial { damping: 1.0, reach: 1.0, stride: 1.0, change: f64::INFINITY, moved: 0.0, pair: 0 };
         let mut solved = self.solve(input, options, v)?;
         for _ in 0..MIDPOINTS_MAX {
             let moved = self.move_middle(input, v);
@@ -239,7 +231,7 @@ impl QuasistaticStep {
         }
         if self.has_fields {
             if trial.change > ACCEPTED {
-                return Err(Failure::Surface { pair: trial.pair, moved: trial.change });
+                return Err(Failure::Surface { pair: trial.pair, moved: trial.moved });
             }
             if let Some((dof, impulse)) = self.held(v) {
                 return Err(Failure::Balance { dof, excess: impulse / self.problem.step });
@@ -249,6 +241,7 @@ impl QuasistaticStep {
         self.check_friction(&solved, options)?;
         self.check_balance(&solved)?;
         self.check_support(input, options)?;
+        self.check_path(input, v)?;
         result.integrate(input)?;
         Ok(solved)
     }
@@ -495,7 +488,7 @@ impl QuasistaticStep {
         }
         velocities(scene.model(), &self.change, &mut self.end);
         let motion = self.contacts.motion_of_fields(scene, &self.end, h);
-        trial.pair = motion.pair;
+        (trial.pair, trial.moved) = (motion.pair, motion.bound);
         if motion.bound <= self.settled {
             trial.change = motion.bound;
             let held = self.held(v).is_some();
@@ -533,27 +526,6 @@ impl QuasistaticStep {
         self.about.iter_mut().zip(&self.change).for_each(|(about, change)| *about += part * change);
         self.move_end_to_trial(input);
         false
-    }
-
-    /// Moves the Jacobians of rigid contact to the middle of the step with the velocities `v`, if bodies turn
-    /// by more than `turn_min`. Returns whether it did.
-    pub(super) fn move_middle(&mut self, input: &StepInput<'_>, v: &[f64]) -> bool {
-        let model = input.scene.model();
-        let h = input.settings.step();
-        // The largest change of a body's rotation matrix over half the step, or since the last move.
-        let turned = |a: &Data, b: &Data| {
-            let turns = a.X_WB.iter().zip(b.X_WB.iter());
-            turns.map(|(a, b)| (a.rotation.matrix() - b.rotation.matrix()).norm()).fold(0.0, f64::max)
-        };
-        self.q.copy_from_slice(&input.start.state.q);
-        integrate(model, &mut self.q, v, 0.5 * h);
-        positions(model, &self.q, &mut self.end);
-        self.turned = turned(&self.middle, &self.end);
-        if self.turned <= self.turn_min {
-            return false;
-        }
-        positions(model, &self.q, &mut self.middle);
-        true
     }
 
     /// Moves the trial end and the fields to the poses to which the velocities `about` lead.
@@ -595,6 +567,7 @@ struct Trial {
     stride: f64,
     /// The distance by which the last linearisation moved the fields \[m\].
     change: f64,
-    /// The pair that moved most.
+    /// The pair that moved most, and the bound of its motion \[m\].
     pair: usize,
+    moved: f64,
 }

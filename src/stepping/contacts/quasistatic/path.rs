@@ -1,0 +1,281 @@
+//! The motion of rigid pairs through a solved step, compared with what their contact points predict.
+//!
+//! A step knows gaps to first order: its points and normals are those of its start. Convex shapes that only
+//! move along straight lines cannot end deeper in each other than that. Shapes that turn can, and they can
+//! pass through each other or turn away from a body that they press on. Each pair that turns and whose way
+//! may meet is therefore looked at along its motion.
+
+use super::{Carrier, QuasistaticContacts};
+use crate::geometry::Shape;
+use crate::math::{RigidTransform, Rotation, Vector3};
+use crate::multibody::Data;
+use crate::scene::{CollisionGeometry, ContactKind, ContactPair, Scene};
+use crate::solvers::quasistatic::QuasistaticProblem;
+use crate::stepping::contacts::missed::smallest_extent;
+use crate::stepping::contacts::pairs::Pairs;
+
+/// Two rigid geometries may end a step, or a part of it, deeper in each other by this distance than their
+/// points predict \[m\]. With the Jacobians of the middle, a point at the distance r from the centre of a
+/// turn is off by r turn^3/24: 20 um for half a metre and 0.1 rad.
+const DEEPER_MAX: f64 = 1e-4;
+/// The largest turn in one solve of two rigid geometries that press on each other \[rad\]: lever arms and
+/// normals of the start are then off by its cosine and its sine.
+const TURN_MAX: f64 = 0.3;
+/// The turn between the poses from which the box around the way of a geometry is made \[rad\]: the arc
+/// between two of them leaves its chord by an eighth of this fraction of the chord.
+const BOX_TURN: f64 = 0.2;
+const BOXES_MAX: f64 = 64.0;
+/// Between two looks a pair moves by this fraction of the smallest extent of the thinner geometry [-], and it
+/// passes through if it is that much too deep in one of them.
+const LOOK_PART: f64 = 0.25;
+const LOOKS_MAX: f64 = 64.0;
+/// The arc of a way may be longer than the distance between its ends by this factor [-].
+const ARC: f64 = 1.25;
+/// Turns are taken from the velocities if they are above this \[rad\]: rotation matrices show only what
+/// remains of whole turns.
+const FOLDED: f64 = 2.0;
+
+/// The way in which a solution misjudges the motion of two rigid geometries.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(in crate::stepping) enum Misjudged {
+    /// They end deeper in each other than predicted, by this distance \[m\].
+    Deeper { depth: f64 },
+    /// They overlap by this depth on the way \[m\].
+    Passes { depth: f64 },
+    /// They press on each other and turn against each other by this angle \[rad\].
+    Turns { turn: f64 },
+}
+
+/// A pair whose motion is misjudged.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(in crate::stepping) struct PathMistake {
+    /// Index in `Scene::contact_pairs`.
+    pub(in crate::stepping) pair: usize,
+    pub(in crate::stepping) kind: Misjudged,
+}
+
+/// A pair to look at along its motion.
+#[derive(Clone, Copy, Debug)]
+struct Look {
+    pair: usize,
+    /// The depth that it may have at the end, and before \[m\].
+    at_end: f64,
+    before: f64,
+    /// The number of poses at which it is looked at.
+    count: u32,
+}
+
+/// Memory of the check.
+#[derive(Clone, Debug, Default)]
+pub(super) struct PathCheck {
+    /// The geometries at a pose of the motion.
+    pairs: Pairs,
+    data: Option<Box<Data>>,
+    looks: Vec<Look>,
+}
+
+impl QuasistaticContacts {
+    /// Looks for a rigid pair whose motion the solution of a step misjudges. `start` holds the poses at the
+    /// start and the velocities of the solution; `place` writes the poses after a part of the motion.
+    pub(in crate::stepping) fn check_path(
+        &mut self,
+        scene: &Scene,
+        start: &Data,
+        problem: &QuasistaticProblem,
+        solution: (&[f64], &[Vector3]),
+        mut place: impl FnMut(f64, &mut Data),
+    ) -> Option<PathMistake> {
+        if scene.contact_pairs().iter().all(|pair| pair.kind != ContactKind::Points) {
+            return None;
+        }
+        let mut data = self.path.data.take().unwrap_or_else(|| Box::new(Data::new(scene.model())));
+        self.sweep(scene, start, problem.step, &mut data, &mut place);
+        let mistake = self.choose(scene, start, problem, solution, &data);
+        let mistake = mistake.or_else(|| self.look(scene, &mut data, &mut place));
+        self.path.data = Some(data);
+        mistake
+    }
+
+    /// Puts a box around the way of each geometry, and leaves the end of the motion in `data`.
+    fn sweep(&mut self, scene: &Scene, start: &Data, h: f64, data: &mut Data, place: &mut impl FnMut(f64, &mut Data)) {
+        place(1.0, data);
+        let turn = |geometry: &CollisionGeometry| {
+            let turned = angle(&start.X_WB[geometry.body].rotation, &data.X_WB[geometry.body].rotation);
+            turned.max(h * start.V_WB[geometry.body].w.norm())
+        };
+        let turn = scene.geometries().iter().map(turn).fold(0.0, f64::max);
+        let count = (turn / BOX_TURN).ceil().clamp(1.0, BOXES_MAX);
+        self.start.sweep_boxes(scene, data);
+        for number in 1..count as u32 {
+            place(f64::from(number) / count, data);
+            self.start.extend_swept_boxes(scene, data);
+        }
+        if count > 1.0 {
+            place(1.0, data);
+        }
+        self.start.grow_swept_boxes(turn / count / 8.0);
+    }
+
+    /// Chooses the pairs to look at along the motion that ends at the poses in `end`.
+    fn choose(
+        &mut self,
+        scene: &Scene,
+        start: &Data,
+        problem: &QuasistaticProblem,
+        (v, impulses): (&[f64], &[Vector3]),
+        end: &Data,
+    ) -> Option<PathMistake> {
+        let h = problem.step;
+        self.path.looks.clear();
+        let meeting = self.start.take_swept_pairs(scene);
+        let Self { start: pairs, active, carriers, path, .. } = self;
+        let cones = active.iter().zip(carriers.iter()).map_while(|(active, carrier)| match carrier {
+            Carrier::Cones { first } => Some((active.pair, *first)),
+            Carrier::Block { .. } => None,
+        });
+        let mut cones = cones.peekable();
+        let mut mistake = None;
+        for index in &meeting {
+            let index = *index as usize;
+            let pair = &scene.contact_pairs()[index];
+            if pair.kind != ContactKind::Points || !pairs.swept_boxes_overlap(pair) {
+                continue;
+            }
+            let motion = Motion::of(scene, pair, start, end, h);
+            let turn = motion.turn();
+            if turn == 0.0 && motion.is_convex() {
+                continue;
+            }
+            while cones.next_if(|(other, _)| *other < index).is_some() {}
+            let first = cones.peek().filter(|(other, _)| *other == index).map(|(_, first)| *first);
+            let points = pairs.points(index);
+            let before = points.phi.iter().fold(0.0, |depth: f64, phi| depth.max(-phi));
+            let (mut predicted, mut presses) = (0.0_f64, false);
+            if let Some(first) = first {
+                let range = first..first + points.len();
+                for ((phi, contact), impulse) in
+                    points.phi.iter().zip(&problem.contacts()[range.clone()]).zip(&impulses[range])
+                {
+                    let moved = h * (problem.contact_velocity(contact, v).x - contact.gap_rate);
+                    predicted = predicted.max(-phi - moved);
+                    presses |= impulse.x > 0.0;
+                }
+            }
+            if presses && turn > TURN_MAX {
+                mistake = Some(PathMistake { pair: index, kind: Misjudged::Turns { turn } });
+                break;
+            }
+            let way = pairs.approach(pair, scene, start, end).max(h * pairs.approach_speed(pair, scene, start));
+            let radius = pairs.smaller_radius(pair, scene);
+            let off = if motion.is_convex() { turn * (radius + way) } else { way };
+            if off <= DEEPER_MAX {
+                continue;
+            }
+            let before = before.max(predicted) + DEEPER_MAX;
+            let thickness = motion.thickness();
+            let count = (ARC * way / (LOOK_PART * thickness)).ceil().clamp(1.0, LOOKS_MAX) as u32;
+            let most = before.max(LOOK_PART * thickness);
+            path.looks.push(Look { pair: index, at_end: before, before: most, count });
+        }
+        self.start.return_swept_pairs(meeting);
+        mistake
+    }
+
+    /// Looks at the chosen pairs, first at the end of the motion, which is in `data`.
+    fn look(&mut self, scene: &Scene, data: &mut Data, place: &mut impl FnMut(f64, &mut Data)) -> Option<PathMistake> {
+        let PathCheck { pairs, looks, .. } = &mut self.path;
+        let count = looks.iter().map(|look| look.count).max()?;
+        for number in 0..count {
+            // The end, and then from the start on
+            if number > 0 {
+                place(f64::from(number) / f64::from(count), data);
+            }
+            pairs.update_poses(scene, data);
+            for Look { pair: index, at_end, before, .. } in looks.iter().filter(|look| look.count > number) {
+                let pair = &scene.contact_pairs()[*index];
+                if pairs.find_points(*index, pair, scene, 0.0).is_none() {
+                    continue;
+                }
+                let depth = pairs.points(*index).phi.iter().fold(0.0, |depth: f64, phi| depth.max(-phi));
+                let kind = match number {
+                    0 if depth > *at_end => Misjudged::Deeper { depth: depth - at_end + DEEPER_MAX },
+                    1.. if depth > *before => Misjudged::Passes { depth },
+                    _ => continue,
+                };
+                return Some(PathMistake { pair: *index, kind });
+            }
+        }
+        None
+    }
+}
+
+/// The motion of a pair from its poses at the start of a step to those at its end.
+struct Motion<'a> {
+    geometries: [&'a CollisionGeometry; 2],
+    /// The poses of the geometries at the start and at the end.
+    start: [RigidTransform; 2],
+    end: [RigidTransform; 2],
+    /// The turns of the bodies and of one against the other by their velocities \[rad\].
+    spins: [f64; 2],
+    spin: f64,
+}
+
+impl<'a> Motion<'a> {
+    fn of(scene: &'a Scene, pair: &ContactPair, start: &Data, end: &Data, h: f64) -> Self {
+        let geometries = [pair.A, pair.B].map(|index| &scene.geometries()[index]);
+        let poses = |data: &Data| geometries.map(|geometry| data.X_WB[geometry.body] * geometry.X_BG);
+        let [w_A, w_B] = geometries.map(|geometry| start.V_WB[geometry.body].w * h);
+        let spins = [w_A, w_B].map(|w| w.norm());
+        Self { geometries, start: poses(start), end: poses(end), spins, spin: (w_B - w_A).norm() }
+    }
+
+    fn is_convex(&self) -> bool {
+        self.geometries.iter().all(|geometry| geometry.rigid.as_ref().is_none_or(|rigid| rigid.is_convex()))
+    }
+
+    /// The smallest extent of the thinner geometry \[m\].
+    fn thickness(&self) -> f64 {
+        self.geometries.iter().map(|geometry| smallest_extent(geometry)).fold(f64::INFINITY, f64::min)
+    }
+
+    /// The turn of one geometry against the other \[rad\], as far as it changes their shapes: a ball does not
+    /// change by turning, nor a cylinder about its axis, nor a half space about its normal.
+    fn turn(&self) -> f64 {
+        let [A, B] =
+            [0, 1].map(|side| (&self.geometries[side].shape, &self.start[side].rotation, &self.end[side].rotation));
+        let unfold = |turn: f64, spin: f64| if spin > FOLDED { turn.max(spin) } else { turn };
+        let relative = unfold(angle(&(A.1.inverse() * B.1), &(A.2.inverse() * B.2)), self.spin);
+        let own = |(shape, start, end): (&Shape, &Rotation, &Rotation), spin: f64| match shape {
+            Shape::Sphere { .. } => 0.0,
+            Shape::Cylinder { .. } | Shape::Capsule { .. } | Shape::HalfSpace => {
+                between(&(start * Vector3::z()), &(end * Vector3::z()))
+            }
+            _ => unfold(angle(start, end), spin),
+        };
+        let turn = relative.min(own(A, self.spins[0]) + own(B, self.spins[1]));
+        // The swing of the axis of the one in the frame of the other
+        let swing = |of: (&Shape, &Rotation, &Rotation), to: (&Shape, &Rotation, &Rotation)| {
+            between(&(to.1.inverse() * of.1 * Vector3::z()), &(to.2.inverse() * of.2 * Vector3::z()))
+        };
+        let of_plane = |plane, other: (&Shape, &Rotation, &Rotation), spin: f64| match other.0 {
+            Shape::Cylinder { .. } | Shape::Capsule { .. } => swing(plane, other).min(swing(other, plane)),
+            _ => unfold(swing(plane, other), spin),
+        };
+        match (A.0, B.0) {
+            (Shape::HalfSpace, _) => turn.min(of_plane(A, B, self.spin)),
+            (_, Shape::HalfSpace) => turn.min(of_plane(B, A, self.spin)),
+            _ => turn,
+        }
+    }
+}
+
+/// The angle of the rotation between two \[rad\], accurate for small ones.
+fn angle(a: &Rotation, b: &Rotation) -> f64 {
+    let half_sine = (a.matrix() - b.matrix()).norm() / (2.0 * std::f64::consts::SQRT_2);
+    2.0 * half_sine.min(1.0).asin()
+}
+
+/// The angle between two unit vectors \[rad\].
+fn between(a: &Vector3, b: &Vector3) -> f64 {
+    2.0 * (0.5 * (b - a).norm()).min(1.0).asin()
+}
