@@ -243,7 +243,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         Experiment::RandomDrops { count, seed, rigid, step_factor, out } => {
             let study = random_drops::study(*seed..*seed + *count, (*rigid, *step_factor), out, &mut progress)?;
             bar.clear();
-            say!("{study}{}", out.display());
+            print_line!("{study}{}", out.display());
             match study.faulty() {
                 0 => Ok(()),
                 faulty => Err(format!("{faulty} of {count} drops have a fault").into()),
