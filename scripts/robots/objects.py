@@ -2,7 +2,7 @@
 
 import math
 
-from .mesh import block, drum, ellipsoid_surface, surface, turned, union, without
+from .mesh import block, cone, drum, ellipsoid_surface, surface, turned, union, without
 from .urdf import (box, collision, compliant, cylinder, ellipsoid, fixed, inertial, link, mesh, rigid, robot, solid_box, solid_cylinder,
                    visual)
 
@@ -204,6 +204,57 @@ def mug():
     return surface(without(union(outside, handle), inside), (-0.0445, -0.0445, -0.0035), (0.08, 0.045, 0.1), 0.004)
 
 
+def bowl():
+    """A bowl of 140 mm, 45 mm high, whose foot stands on z = 0: a cone with walls that are 5 mm thick across
+    the axis, so that a second one nests 6.4 mm higher."""
+    slope = 0.035 / 0.045
+    outer = [(0.035 + slope * 0.005 * k, 0.005 * k) for k in range(10)]
+    inner = [(radius - 0.005, z) for radius, z in reversed(outer[1:])]
+    return turned([(0, 0), *outer, *inner, (0, 0.005)], 48)
+
+
+def traffic_cone():
+    """A hollow-free traffic cone of 200 mm on a square base of 120 mm x 120 mm x 8 mm, which stands on z = 0."""
+    base = block((0, 0, 0.004), (0.120, 0.120, 0.008))
+    cone_part = drum((0, 0, 0.004), (0, 0, 0.200), 0.045, 0.0, 0.010)
+    return surface(union(base, cone_part), (-0.0665, -0.0665, -0.0065), (0.067, 0.067, 0.21), 0.005)
+
+
+def banana():
+    """A banana of 170 mm: balls along an arc in the plane y = 0, thinner at both ends."""
+    points = [(0.085 * math.sin(a), 0.0, 0.085 * (1 - math.cos(a))) for a in (math.radians(-60 + 10 * k) for k in range(13))]
+    radii = [0.006 + 0.012 * math.sqrt(math.sin(math.pi * (k + 0.6) / 13.2)) for k in range(13)]
+    parts = [cone(points[k], points[k + 1], radii[k], radii[k + 1]) for k in range(12)]
+    return surface(union(*parts), (-0.0905, -0.0245, -0.0205), (0.092, 0.025, 0.07), 0.005)
+
+
+def fork():
+    """A fork of 170 mm along x that lies on z = 0: a flat handle and four tines of 4 mm x 3 mm."""
+    handle = block((-0.035, 0, 0.002), (0.100, 0.012, 0.004))
+    neck = block((0.030, 0, 0.002), (0.040, 0.028, 0.004))
+    tines = [block((0.067, -0.012 + 0.008 * k, 0.002), (0.044, 0.004, 0.004)) for k in range(4)]
+    return surface(union(handle, neck, *tines), (-0.0905, -0.0205, -0.0025), (0.095, 0.021, 0.007), 0.002)
+
+
+PEG = 0.010
+
+
+def plate_with_hole(clearance):
+    """A plate of 60 mm x 60 mm x 20 mm on z = 0 with a hole of 48 faces, wider than the peg by `clearance`."""
+    half, thickness, count = 0.03, 0.02, 48
+    radius = (PEG + 0.5 * clearance) / math.cos(math.pi / count)
+    angles = [2 * math.pi * k / count for k in range(count)]
+    reach = [half / max(abs(math.cos(a)), abs(math.sin(a))) for a in angles]
+    vertices = [(r * math.cos(a), r * math.sin(a), z) for z in (0.0, thickness)
+                for ring in ([radius] * count, reach) for r, a in zip(ring, angles)]
+    at = lambda top, outer, k: (2 * top + outer) * count + k % count
+    faces = []
+    for k in range(count):
+        faces += [[at(1, 0, k), at(1, 1, k), at(1, 1, k + 1), at(1, 0, k + 1)], [at(0, 0, k), at(0, 0, k + 1), at(0, 1, k + 1), at(0, 1, k)],
+                  [at(0, 1, k), at(0, 1, k + 1), at(1, 1, k + 1), at(1, 1, k)], [at(0, 0, k), at(1, 0, k), at(1, 0, k + 1), at(0, 0, k + 1)]]
+    return vertices, faces
+
+
 def files():
     return {
         "cube_red": cube("cube_red", 0.06, 0.5, (0.80, 0.12, 0.10, 1), "The cube that is placed on the stack."),
@@ -220,10 +271,17 @@ def files():
 
 def meshes():
     return {
+        "objects/banana.obj": banana(),
         "objects/blade.obj": blade(),
+        "objects/bowl.obj": bowl(),
+        "objects/fork.obj": fork(),
+        "objects/hole_1000um_contact.obj": plate_with_hole(1e-3),
+        "objects/hole_100um_contact.obj": plate_with_hole(1e-4),
+        "objects/hole_50um_contact.obj": plate_with_hole(5e-5),
         "objects/mug.obj": mug(),
         "objects/pancake_half.obj": pancake_half(),
         "objects/pancake_contact.obj": ellipsoid_surface(PANCAKE),
         "objects/prism.obj": prism_mesh(),
         "objects/stove.obj": stove_body(),
+        "objects/traffic_cone.obj": traffic_cone(),
     }
