@@ -16,6 +16,7 @@ mod missed;
 mod near_pairs;
 mod pair_memory;
 mod pairs;
+mod path;
 mod quasistatic;
 mod reached;
 
@@ -25,4 +26,5 @@ pub(super) use dynamic::DynamicContacts;
 pub(super) use input::ContactInput;
 pub(super) use missed::Missed;
 pub(super) use pairs::{ActivePatch, Pairs, surface_velocity};
-pub(super) use quasistatic::{Misjudged, PathMistake, QuasistaticContacts, frame_about, smallest_axis};
+pub(super) use path::{Misjudged, PathMistake};
+pub(super) use quasistatic::{QuasistaticContacts, frame_about, smallest_axis};
