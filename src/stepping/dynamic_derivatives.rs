@@ -16,7 +16,7 @@ use super::joint_rows::standing_target;
 use super::result::StepResult;
 use super::settings::ContactScheme;
 use super::simulation::Simulation;
-use crate::multibody::{Data, State, displacement, integrate, kinematics};
+use crate::multibody::{Data, FreeMotion, State, displacement, integrate, kinematics};
 use crate::scene::{ContactKind, Scene};
 use crate::solvers::dynamic::{ContactProblem, NewtonSettings, NewtonSolver};
 
@@ -114,10 +114,12 @@ pub struct DynamicDerivatives {
     /// dv' by column, and that of the round before.
     dv: Vec<f64>,
     dv_before: Vec<f64>,
-    /// dq' by column at fixed v', and then dq'.
+    /// dq' by column at a fixed solution, and then dq'.
     dq: Vec<f64>,
-    /// The coordinates and the velocities at the end of free motion of the step itself.
-    base: State,
+    /// dv' by column at a fixed solution: what turns velocities with their bodies.
+    dv_turned: Vec<f64>,
+    /// The free motion of the step itself.
+    free: FreeMotion,
     one_sided: Vec<bool>,
     /// Efforts per unit of a commanded position and velocity, by joint.
     per_position: Vec<f64>,
@@ -132,8 +134,9 @@ struct Scratch {
     moved_v: Vec<f64>,
     here: Vec<f64>,
     gradients: [Vec<f64>; 2],
-    ends: [Vec<f64>; 2],
-    end: Vec<f64>,
+    ends: [State; 2],
+    end: State,
+    displacement: Vec<f64>,
 }
 
 impl DynamicDerivatives {
@@ -158,7 +161,8 @@ impl DynamicDerivatives {
             dv: vec![0.0; n * columns],
             dv_before: vec![0.0; n * columns],
             dq: vec![0.0; n * columns],
-            base: State::default(),
+            dv_turned: vec![0.0; n * columns],
+            free: FreeMotion::default(),
             one_sided: vec![false; columns],
             per_position: vec![0.0; joints],
             per_velocity: vec![0.0; joints],
@@ -195,7 +199,7 @@ impl DynamicDerivatives {
         self.data.clone_from(simulation.data());
         self.step.assemble(&input, &mut self.data)?;
         self.problem.clone_from(&self.step.problem);
-        self.base.clone_from(&self.step.free.base);
+        self.free.clone_from(&self.step.free);
         self.one_sided.fill(false);
         for round in 0..=rounds {
             match round {
@@ -320,7 +324,7 @@ impl DynamicDerivatives {
                 self.sample(input, column, sign * increment, has_bounds)?;
                 self.nearby.gradient(&self.v, &mut self.scratch.gradients[side]);
                 let Scratch { ends, moved_v, .. } = &mut self.scratch;
-                end_of(input, &self.step.free.base, &self.v, moved_v, &mut ends[side]);
+                end_of(input, &self.step.free, &self.v, moved_v, &mut ends[side]);
             }
             self.set_slopes(input, column, increment, momentum);
         }
@@ -345,7 +349,7 @@ impl DynamicDerivatives {
         let bend = bend.fold(0.0_f64, |largest, ((a, b), here)| largest.max((a - here - (here - b)).abs())) / increment;
         let smooth = bend <= SAME_SLOPE * forward.max(backward) + ROUNDING * momentum;
         self.one_sided[column] |= !smooth;
-        end_of(input, &self.base, &self.v, moved_v, end);
+        end_of(input, &self.free, &self.v, moved_v, end);
         let (a, b, width, from, to) = if smooth {
             (&*after, &*before, 2.0 * increment, &*end_before, &*end_after)
         } else if forward <= backward {
@@ -358,9 +362,12 @@ impl DynamicDerivatives {
         for ((dv, a), b) in self.dv[range.clone()].iter_mut().zip(a).zip(b) {
             *dv = (b - a) / width;
         }
-        let dq = &mut self.dq[range];
-        displacement(input.scene.model(), from, to, dq);
+        let dq = &mut self.dq[range.clone()];
+        displacement(input.scene.model(), &from.q, &to.q, dq);
         dq.iter_mut().for_each(|dq| *dq /= width);
+        for ((dv, from), to) in self.dv_turned[range].iter_mut().zip(&from.v).zip(&to.v) {
+            *dv = (to - from) / width;
+        }
     }
 
     /// Sets -dg/dp for the effort of a joint in `dv`: the impulse of a unit of it, and what friction bounds
@@ -432,43 +439,53 @@ impl DynamicDerivatives {
         Ok(())
     }
 
-    /// Adds to dq' what follows from dv'.
+    /// Adds to dq' and dv' of the end what follows from the change dv of the solution.
     fn move_ends(&mut self, input: &StepInput<'_>) {
         let model = input.scene.model();
         let n = self.v.len();
-        let (columns, Scratch { ends: [after, before], moved_v, end, here, .. }) =
-            (self.one_sided.len(), &mut self.scratch);
+        let columns = self.one_sided.len();
+        let Scratch { ends: [after, before], end, moved_v, here, displacement: moved, .. } = &mut self.scratch;
         for column in 0..columns {
             let range = column * n..(column + 1) * n;
-            let dv = &self.dv[range.clone()];
+            let dv = &mut self.dv[range.clone()];
             let size = dv.iter().fold(0.0_f64, |largest, x| largest.max(x.abs()));
-            let dq = &mut self.dq[range];
+            let (dq, turned) = (&mut self.dq[range.clone()], &mut self.dv_turned[range]);
             if column >= 2 * n {
                 dq.fill(0.0);
+                turned.fill(0.0);
             }
-            if size == 0.0 {
-                continue;
+            if size > 0.0 {
+                let increment = ALONG / (size * input.settings.step());
+                for (end, sign) in [(&mut *after, 1.0), (&mut *before, -1.0)] {
+                    here.clear();
+                    here.extend(self.v.iter().zip(&*dv).map(|(v, dv)| v + sign * increment * dv));
+                    end_of(input, &self.free, here, moved_v, end);
+                }
+                moved.clear();
+                moved.resize(n, 0.0);
+                displacement(model, &before.q, &after.q, moved);
+                dq.iter_mut().zip(&*moved).for_each(|(dq, change)| *dq += change / (2.0 * increment));
+                for ((turned, after), before) in turned.iter_mut().zip(&after.v).zip(&before.v) {
+                    *turned += (after - before) / (2.0 * increment);
+                }
             }
-            let increment = ALONG / (size * input.settings.step());
-            for (end, sign) in [(&mut *after, 1.0), (&mut *before, -1.0)] {
-                here.clear();
-                here.extend(self.v.iter().zip(dv).map(|(v, dv)| v + sign * increment * dv));
-                end_of(input, &self.base, here, moved_v, end);
-            }
-            end.clear();
-            end.resize(n, 0.0);
-            displacement(model, before, after, end);
-            dq.iter_mut().zip(end.iter()).for_each(|(dq, change)| *dq += change / (2.0 * increment));
+            dv.copy_from_slice(turned);
         }
+        end_of(input, &self.free, &self.v, moved_v, end);
+        self.v.copy_from_slice(&end.v);
     }
 }
 
-/// The coordinates at the end of a step with the velocities `v`, from the end `base` of free motion.
-fn end_of(input: &StepInput<'_>, base: &State, v: &[f64], change: &mut Vec<f64>, end: &mut Vec<f64>) {
+/// The end of a step whose solution are the velocities `v`, from the end of free motion.
+fn end_of(input: &StepInput<'_>, free: &FreeMotion, v: &[f64], change: &mut Vec<f64>, end: &mut State) {
     change.clear();
-    change.extend(v.iter().zip(&base.v).map(|(v, free)| v - free));
-    end.clone_from(&base.q);
-    integrate(input.scene.model(), end, change, input.settings.step());
+    change.extend(v.iter().zip(&free.base.v).map(|(v, free)| v - free));
+    end.q.clone_from(&free.base.q);
+    end.v.clear();
+    end.v.extend_from_slice(v);
+    let step = input.settings.step();
+    integrate(input.scene.model(), &mut end.q, change, step);
+    free.carry_spin(input.scene.model(), step, end);
 }
 
 fn names(scene: &Scene, pair: usize) -> [String; 2] {

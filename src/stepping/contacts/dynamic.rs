@@ -365,7 +365,15 @@ impl DynamicContacts {
             if depth > DEEP * thickness {
                 return None;
             }
-            input.columns_on_path(pair, p_WC, there, &mut self.columns);
+            let normal: Vector3 = self.pairs.points(index).normal.iter().sum();
+            if !input.columns_on_path(pair, p_WC, there, &mut self.columns) {
+                // The points of the two bodies that touch at the start
+                let normal = normal.try_normalize(0.0).unwrap_or_default();
+                let V = self.ahead.velocity(self.columns.columns());
+                let half = normal * (0.5 * path.step * normal.dot(&V.v));
+                let there = self.ahead.at(path, 1.0);
+                input.columns_apart(pair, (&(p_WC - half), &(p_WC + half)), there, &mut self.columns);
+            }
             let V = self.ahead.velocity(self.columns.columns());
             self.pairs.take_back_distances(index, p_WC, &V, path.step);
         }

@@ -42,14 +42,15 @@ impl<'a> ContactInput<'a> {
     /// The impulses of a step act on the momenta of bodies that start at their poses `data`. Two free bodies
     /// that move by d_A and d_B on their way to `there` keep their total angular momentum if the impulse acts
     /// on them at two points whose distance is d_B - d_A: this is one point of the start. The points lie on
-    /// both sides of the patch point.
+    /// both sides of the patch point. If one of the bodies is not free, both have the patch point, and the
+    /// result is false.
     pub(super) fn columns_on_path(
         &self,
         pair: &ContactPair,
         p_WC: &Vector3,
         there: &Data,
         columns: &mut RelativeColumns,
-    ) {
+    ) -> bool {
         let (model, geometries) = (self.scene.model(), self.scene.geometries());
         let bodies = (geometries[pair.A].body, geometries[pair.B].body);
         let way = |body: BodyIndex| {
@@ -60,9 +61,27 @@ impl<'a> ContactInput<'a> {
             (Some(way_A), Some(way_B)) => {
                 let half = 0.5 * (way_B - way_A);
                 columns.merge_at(model, there, bodies, (&(p_WC - half), &(p_WC + half)));
+                true
             }
-            _ => columns.merge(model, there, bodies, p_WC),
+            _ => {
+                columns.merge(model, there, bodies, p_WC);
+                false
+            }
         }
+    }
+
+    /// Computes the columns for the velocity of the second of two points [m, world], on body B, relative to
+    /// the first one, on body A, with the bodies at the poses in `data`.
+    pub(super) fn columns_apart(
+        &self,
+        pair: &ContactPair,
+        points: (&Vector3, &Vector3),
+        data: &Data,
+        columns: &mut RelativeColumns,
+    ) {
+        let geometries = self.scene.geometries();
+        let bodies = (geometries[pair.A].body, geometries[pair.B].body);
+        columns.merge_at(self.scene.model(), data, bodies, points);
     }
 
     /// Starts the patch of a pair: its law and its Jacobian.

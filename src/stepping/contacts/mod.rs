@@ -18,6 +18,7 @@ mod moved_points;
 mod near_pairs;
 mod pair_memory;
 mod pairs;
+mod path;
 mod quasistatic;
 
 pub(super) use continuous::{ContinuousContacts, FaceLaw};
@@ -26,4 +27,5 @@ pub(super) use free_path::FreePath;
 pub(super) use input::ContactInput;
 pub(super) use missed::Missed;
 pub(super) use pairs::{ActivePatch, Pairs, surface_velocity};
-pub(super) use quasistatic::{Misjudged, PathMistake, QuasistaticContacts, frame_about, smallest_axis};
+pub(super) use path::{Misjudged, PathMistake};
+pub(super) use quasistatic::{QuasistaticContacts, frame_about, smallest_axis};

@@ -1,17 +1,12 @@
 //! The contacts of a quasistatic step: points of rigid geometries as friction cones, and pressure fields as
 //! patches.
 
-mod path;
-
-pub(in crate::stepping) use path::{Misjudged, PathMistake};
-
-use path::PathCheck;
-
 use super::closures::fill_closure;
 use super::columns::RelativeColumns;
 use super::missed::thinnest;
 use super::moved_points::{carried, carried_along, same_point};
 use super::pairs::{ActivePatch, Pairs, origins, surface_velocity};
+use super::path::{PathCheck, PathMistake, Solution};
 use crate::contact::{RECOVERY_SPEED_MAX, mean_point, push_faces_about};
 use crate::geometry::{ContactSurface, PointContacts};
 use crate::math::{Matrix3, SpatialForce, SpatialVelocity, Vector3};
@@ -255,6 +250,23 @@ impl QuasistaticContacts {
             }
         }
         lost
+    }
+
+    /// Looks for a rigid pair whose motion the solution (v, impulses) of a step misjudges. `start` holds the
+    /// poses at the start and the velocities v; `place` writes the poses after a part of the motion.
+    pub(in crate::stepping) fn check_path(
+        &mut self,
+        scene: &Scene,
+        start: &Data,
+        problem: &QuasistaticProblem,
+        (v, impulses): (&[f64], &[Vector3]),
+        place: impl FnMut(f64, &mut Data),
+    ) -> Option<PathMistake> {
+        let cones = self.active.iter().zip(&self.carriers).map_while(|(active, carrier)| match carrier {
+            Carrier::Cones { first } => Some((active.pair, *first)),
+            Carrier::Block { .. } => None,
+        });
+        self.path.find(scene, (&mut self.start, start), &Solution { problem, v, impulses }, cones, place)
     }
 
     fn find_more(&mut self, index: usize, pair: &ContactPair, scene: &Scene, detection: f64) -> bool {

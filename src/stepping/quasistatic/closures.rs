@@ -2,8 +2,7 @@
 //! middle.
 
 use super::failure::Failure;
-use super::path::TURN_MIN;
-use super::step::QuasistaticStep;
+use super::step::{QuasistaticStep, TURN_MIN};
 use crate::multibody::{integrate, positions};
 use crate::stepping::input::StepInput;
 

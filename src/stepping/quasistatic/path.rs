@@ -6,16 +6,6 @@ use super::step::QuasistaticStep;
 use crate::multibody::{Data, integrate, positions};
 use crate::stepping::input::StepInput;
 
-/// Rigid contact uses the Jacobians of the middle of the step if the rotation matrix of a body or link
-/// changes by more than this over half the step, in the Frobenius norm, which is sqrt(2) times the turn
-/// \[rad\]. The fingertips of an arm leave the straight line by turn^2 times half a metre: by 1 um here, and
-/// by a centimetre at a turn of 0.15 rad.
-pub(super) const TURN_MIN: f64 = 2e-3;
-/// The same with loop closures, whose forces have the directions of the middle.
-pub(super) const TURN_MIN_CLOSED: f64 = 1e-5;
-/// The largest number of times that the Jacobians move to the middle in a step.
-pub(super) const MIDPOINTS_MAX: u32 = 2;
-
 impl QuasistaticStep {
     /// Moves the Jacobians of rigid contact to the middle of the step with the velocities `v`, if bodies turn
     /// by more than `turn_min`. Returns whether it did.

@@ -5,14 +5,13 @@
 //! pass through each other or turn away from a body that they press on. Each pair that turns and whose way
 //! may meet is therefore looked at along its motion.
 
-use super::{Carrier, QuasistaticContacts};
+use super::missed::smallest_extent;
+use super::pairs::Pairs;
 use crate::geometry::Shape;
 use crate::math::{RigidTransform, Rotation, Vector3};
 use crate::multibody::Data;
 use crate::scene::{CollisionGeometry, ContactKind, ContactPair, Scene};
 use crate::solvers::quasistatic::QuasistaticProblem;
-use crate::stepping::contacts::missed::smallest_extent;
-use crate::stepping::contacts::pairs::Pairs;
 
 /// Two rigid geometries may end a step, or a part of it, deeper in each other by this distance than their
 /// points predict \[m\]. With the Jacobians of the middle, a point at the distance r from the centre of a
@@ -74,65 +73,51 @@ pub(super) struct PathCheck {
     looks: Vec<Look>,
 }
 
-impl QuasistaticContacts {
-    /// Looks for a rigid pair whose motion the solution of a step misjudges. `start` holds the poses at the
-    /// start and the velocities of the solution; `place` writes the poses after a part of the motion.
-    pub(in crate::stepping) fn check_path(
+/// The solution of a step.
+pub(super) struct Solution<'a> {
+    pub(super) problem: &'a QuasistaticProblem,
+    pub(super) v: &'a [f64],
+    pub(super) impulses: &'a [Vector3],
+}
+
+impl PathCheck {
+    /// Looks for a rigid pair whose motion `solution` misjudges. `at_start` has the contact points and the
+    /// poses at the start, with the velocities of the solution. `cones` are the pairs with points,
+    /// ascending, each with the index of its first contact. `place` writes the poses after a part of the
+    /// motion.
+    pub(super) fn find(
         &mut self,
         scene: &Scene,
-        start: &Data,
-        problem: &QuasistaticProblem,
-        solution: (&[f64], &[Vector3]),
+        at_start: (&mut Pairs, &Data),
+        solution: &Solution<'_>,
+        cones: impl Iterator<Item = (usize, usize)>,
         mut place: impl FnMut(f64, &mut Data),
     ) -> Option<PathMistake> {
         if scene.contact_pairs().iter().all(|pair| pair.kind != ContactKind::Points) {
             return None;
         }
-        let mut data = self.path.data.take().unwrap_or_else(|| Box::new(Data::new(scene.model())));
-        self.sweep(scene, start, problem.step, &mut data, &mut place);
-        let mistake = self.choose(scene, start, problem, solution, &data);
+        let (points, start) = at_start;
+        let mut data = self.data.take().unwrap_or_else(|| Box::new(Data::new(scene.model())));
+        sweep(scene, (points, start), solution.problem.step, &mut data, &mut place);
+        let mistake = self.choose(scene, (points, start), solution, cones, &data);
         let mistake = mistake.or_else(|| self.look(scene, &mut data, &mut place));
-        self.path.data = Some(data);
+        self.data = Some(data);
         mistake
-    }
-
-    /// Puts a box around the way of each geometry, and leaves the end of the motion in `data`.
-    fn sweep(&mut self, scene: &Scene, start: &Data, h: f64, data: &mut Data, place: &mut impl FnMut(f64, &mut Data)) {
-        place(1.0, data);
-        let turn = |geometry: &CollisionGeometry| {
-            let turned = angle(&start.X_WB[geometry.body].rotation, &data.X_WB[geometry.body].rotation);
-            turned.max(h * start.V_WB[geometry.body].w.norm())
-        };
-        let turn = scene.geometries().iter().map(turn).fold(0.0, f64::max);
-        let count = (turn / BOX_TURN).ceil().clamp(1.0, BOXES_MAX);
-        self.start.sweep_boxes(scene, data);
-        for number in 1..count as u32 {
-            place(f64::from(number) / count, data);
-            self.start.extend_swept_boxes(scene, data);
-        }
-        if count > 1.0 {
-            place(1.0, data);
-        }
-        self.start.grow_swept_boxes(turn / count / 8.0);
     }
 
     /// Chooses the pairs to look at along the motion that ends at the poses in `end`.
     fn choose(
         &mut self,
         scene: &Scene,
-        start: &Data,
-        problem: &QuasistaticProblem,
-        (v, impulses): (&[f64], &[Vector3]),
+        (pairs, start): (&mut Pairs, &Data),
+        solution: &Solution<'_>,
+        cones: impl Iterator<Item = (usize, usize)>,
         end: &Data,
     ) -> Option<PathMistake> {
+        let Solution { problem, v, impulses } = *solution;
         let h = problem.step;
-        self.path.looks.clear();
-        let meeting = self.start.take_swept_pairs(scene);
-        let Self { start: pairs, active, carriers, path, .. } = self;
-        let cones = active.iter().zip(carriers.iter()).map_while(|(active, carrier)| match carrier {
-            Carrier::Cones { first } => Some((active.pair, *first)),
-            Carrier::Block { .. } => None,
-        });
+        self.looks.clear();
+        let meeting = pairs.take_swept_pairs(scene);
         let mut cones = cones.peekable();
         let mut mistake = None;
         for index in &meeting {
@@ -175,15 +160,15 @@ impl QuasistaticContacts {
             let thickness = motion.thickness();
             let count = (ARC * way / (LOOK_PART * thickness)).ceil().clamp(1.0, LOOKS_MAX) as u32;
             let most = before.max(LOOK_PART * thickness);
-            path.looks.push(Look { pair: index, at_end: before, before: most, count });
+            self.looks.push(Look { pair: index, at_end: before, before: most, count });
         }
-        self.start.return_swept_pairs(meeting);
+        pairs.return_swept_pairs(meeting);
         mistake
     }
 
     /// Looks at the chosen pairs, first at the end of the motion, which is in `data`.
     fn look(&mut self, scene: &Scene, data: &mut Data, place: &mut impl FnMut(f64, &mut Data)) -> Option<PathMistake> {
-        let PathCheck { pairs, looks, .. } = &mut self.path;
+        let Self { pairs, looks, .. } = self;
         let count = looks.iter().map(|look| look.count).max()?;
         for number in 0..count {
             // The end, and then from the start on
@@ -207,6 +192,32 @@ impl QuasistaticContacts {
         }
         None
     }
+}
+
+/// Puts a box around the way of each geometry, and leaves the end of the motion in `data`.
+fn sweep(
+    scene: &Scene,
+    (pairs, start): (&mut Pairs, &Data),
+    h: f64,
+    data: &mut Data,
+    place: &mut impl FnMut(f64, &mut Data),
+) {
+    place(1.0, data);
+    let turn = |geometry: &CollisionGeometry| {
+        let turned = angle(&start.X_WB[geometry.body].rotation, &data.X_WB[geometry.body].rotation);
+        turned.max(h * start.V_WB[geometry.body].w.norm())
+    };
+    let turn = scene.geometries().iter().map(turn).fold(0.0, f64::max);
+    let count = (turn / BOX_TURN).ceil().clamp(1.0, BOXES_MAX);
+    pairs.sweep_boxes(scene, data);
+    for number in 1..count as u32 {
+        place(f64::from(number) / count, data);
+        pairs.extend_swept_boxes(scene, data);
+    }
+    if count > 1.0 {
+        place(1.0, data);
+    }
+    pairs.grow_swept_boxes(turn / count / 8.0);
 }
 
 /// The motion of a pair from its poses at the start of a step to those at its end.
