@@ -1,6 +1,7 @@
 //! Poses and velocities of bodies on a floating joint.
 
-use super::data::{Data, LinkData};
+use super::data::Data;
+use super::free_motion::orientation;
 use super::joint::{Joint, JointKind};
 use super::model::Model;
 use super::state::State;
@@ -13,13 +14,15 @@ impl Model {
         (joint.kind == JointKind::Floating && joint.parent == BodyIndex::WORLD).then_some(joint)
     }
 
-    /// The centre of mass of a free body that carries no links, together with the bodies welded to it, at the
-    /// poses in `data` [m, world]; `None` for other bodies.
-    pub fn free_center_of_mass(&self, data: &Data, body: BodyIndex) -> Option<Vector3> {
-        let link = self.topology.body_link[body];
-        self.topology.free_links.binary_search_by_key(&link, |free| free.link).ok()?;
-        let LinkData { p_WT, inertia, .. } = &data.links[link];
-        Some(p_WT + inertia.first_moment / inertia.mass)
+    /// The centre of mass of a free body that carries no links, together with the bodies welded to it
+    /// [m, world]; `None` for other bodies. Its frame's origin is that of the poses in `data`, and its
+    /// orientation that of the coordinates `q`.
+    pub fn free_center_of_mass(&self, data: &Data, q: &[f64], body: BodyIndex) -> Option<Vector3> {
+        let number = self.topology.body_link[body];
+        self.topology.free_links.binary_search_by_key(&number, |free| free.link).ok()?;
+        let link = &self.links()[number];
+        let offset = link.R_PF * (orientation(&q[link.q_start..]) * link.inertia.center_of_mass());
+        Some(data.links[number].p_WT + offset)
     }
 
     /// Sets the pose of a free body to `X_WB`. Returns false, without any change, if the body is not free.

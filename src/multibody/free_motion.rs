@@ -98,9 +98,9 @@ impl FreeMotion {
 
 impl FreeMotion {
     /// Turns the velocities of free bodies with them. `end` has the coordinates of the end of a step, and
-    /// velocities v that belong to the orientations of the end of free motion, like the mass matrix with which
-    /// contacts changed them. A body that contacts have turned further keeps its angular momentum about its
-    /// centre of mass, which moves with dt (v - base.v).
+    /// velocities v that belong to the orientations of the end of free motion, like the mass matrix with
+    /// which contacts changed them. A body that contacts have turned further keeps its angular momentum about
+    /// its centre of mass, which moves with dt (v - base.v).
     pub fn carry_spin(&self, model: &Model, dt: f64, end: &mut State) {
         for free in model.topology.free_links.iter().filter(|free| self.moved[free.tree]) {
             let dofs = free.dof..free.dof + 6;
@@ -143,7 +143,7 @@ fn fastest_jointed(model: &Model, data: &Data) -> f64 {
 }
 
 /// The orientation of the coordinates of a floating joint.
-fn orientation(coordinates: &[f64]) -> UnitQuaternion<f64> {
+pub(super) fn orientation(coordinates: &[f64]) -> UnitQuaternion<f64> {
     UnitQuaternion::new_normalize(Quaternion::new(coordinates[0], coordinates[1], coordinates[2], coordinates[3]))
 }
 

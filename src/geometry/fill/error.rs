@@ -58,7 +58,7 @@ pub enum FillError {
         at: Position,
         /// The limit.
         tets_max: usize,
-        /// What the user can do.
+        /// Advice for the user.
         way_out: &'static str,
     },
 }

@@ -87,7 +87,7 @@ const FIT_GROWTH: f64 = 20.0;
 const FITS_MAX: usize = 2;
 /// The margin around such places, as a share of the spacing. [-]
 const KEPT_MARGIN: f64 = 0.5;
-/// What to do about thin parts without and with a hint.
+/// Advice for thin parts, without and with a hint.
 const THIN_DEFAULT: &str = "give a mesh_resolution_hint of about its thickness (which may take up to 1000000 tetrahedra), \
      thicken it (`wrap: DISTANCE` does), or declare the mesh rigid or convex";
 const THIN_HINTED: &str =

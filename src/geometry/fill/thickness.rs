@@ -1,10 +1,11 @@
 //! Local thickness of a body, for pressures that reach the modulus in the middle of every part.
 //!
 //! The largest ball inside a body that touches its surface at a point is found by shrinking (Ma, Bae and
-//! Choi, 2012): its centre lies on the medial axis, and its radius is half the thickness there. The thickness at a
-//! point is the largest radius of a ball that reaches it, out to [`FULL`] radii, the distance of a cube's
-//! corner from its centre. From there a ball's part falls to zero at [`END`] radii, so that the thickness of
-//! a handle is its own and not that of the body it is attached to, with a smooth change between both.
+//! Choi, 2012): its centre lies on the medial axis, and its radius is half the thickness there. The thickness
+//! at a point is the largest radius of a ball that reaches it, out to [`FULL`] radii, the distance of a
+//! cube's corner from its centre. From there a ball's part falls to zero at [`END`] radii, so that the
+//! thickness of a handle is its own and not that of the body it is attached to, with a smooth change between
+//! both.
 
 use crate::geometry::VolumeMesh;
 use crate::geometry::surface_distance::SurfaceDistance;

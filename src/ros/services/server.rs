@@ -68,8 +68,8 @@ impl ServiceServer {
         self.context.control.mailbox.stopped()
     }
 
-    /// Ends the goals of clients, which would wait for their results. Returns whether some clients have yet to
-    /// request theirs.
+    /// Ends the goals of clients, which would wait for their results. Returns whether some clients have yet
+    /// to request theirs.
     pub(crate) fn end(&mut self) -> bool {
         let awaits = self.context.controllers.end_goals();
         #[cfg(isobar_simulation)]

@@ -75,8 +75,8 @@ impl TamsiSolver {
         whole
     }
 
-    /// Does the same as [`NewtonSolver::remove_stiff_motion`](super::NewtonSolver::remove_stiff_motion) with the matrix of this method,
-    /// which is not symmetric. Returns false if it is singular.
+    /// Does the same as [`NewtonSolver::remove_stiff_motion`](super::NewtonSolver::remove_stiff_motion) with
+    /// the matrix of this method, which is not symmetric. Returns false if it is singular.
     pub fn remove_stiff_motion(&mut self, problem: &ContactProblem, v: &[f64], x: &mut [f64]) -> bool {
         let mut islands = std::mem::take(&mut self.islands);
         islands.build(problem);

@@ -146,7 +146,7 @@ impl DynamicContacts {
         let Some(path) = input.path() else {
             if let Some(p_WC) = here {
                 let (block, momentum_matrix) = problem.add_patch();
-                input.columns_at(pair, &p_WC, input.data, &mut self.columns);
+                input.columns_on_path(pair, &p_WC, input.data, &mut self.columns);
                 input.start_patch(pair, momentum_matrix, &self.columns, block);
                 let (surface, kept) = self.pairs.surface_mut(index);
                 let count = push_faces(surface, &p_WC, settings.face_friction, block, kept);
@@ -176,7 +176,7 @@ impl DynamicContacts {
         // A surface on the path replaces that of the start if it is deeper than this
         let mut least = Some(0.0);
         if let Some(p_WC) = here {
-            input.columns_at(pair, &p_WC, input.data, &mut self.columns);
+            input.columns_on_path(pair, &p_WC, input.data, &mut self.columns);
             let V = self.ahead.velocity(self.columns.columns());
             let (block, momentum_matrix) = problem.add_patch();
             input.start_patch(pair, momentum_matrix, &self.columns, block);
@@ -315,7 +315,7 @@ impl DynamicContacts {
             None => {
                 let found = self.pairs.find_points(index, pair, scene, detection);
                 if let Some(p_WC) = &found {
-                    input.columns_at(pair, p_WC, data, &mut self.columns);
+                    input.columns_on_path(pair, p_WC, data, &mut self.columns);
                 }
                 (found, origins(scene, pair, data))
             }
@@ -335,10 +335,10 @@ impl DynamicContacts {
     }
 
     /// The points of a rigid pair whose bodies turn, at the end of free motion: their mean [m, world], if
-    /// there are any, and the origins of the bodies. At the poses of the start, a turn by an angle a would take
-    /// points at the distance R by up to a^2 R/2 into the other body, and the next step would return this
-    /// depth as a speed. `None` if the points of the start serve: the bodies hardly turn, or overlap so much at
-    /// the end of free motion that points there may lie on wrong sides.
+    /// there are any, and the origins of the bodies. At the poses of the start, a turn by an angle a would
+    /// take points at the distance R by up to a^2 R/2 into the other body, and the next step would return
+    /// this depth as a speed. `None` if the points of the start serve: the bodies hardly turn, or overlap so
+    /// much at the end of free motion that points there may lie on wrong sides.
     fn points_after_turn(
         &mut self,
         input: &ContactInput<'_>,

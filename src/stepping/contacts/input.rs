@@ -37,7 +37,7 @@ impl<'a> ContactInput<'a> {
     }
 
     /// Computes the columns of a pair's Jacobian at the patch point, with the bodies at the poses `there` of
-    /// their free path.
+    /// their free path, or of the start.
     ///
     /// The impulses of a step act on the momenta of bodies that start at their poses `data`. Two free bodies
     /// that move by d_A and d_B on their way to `there` keep their total angular momentum if the impulse acts
@@ -54,8 +54,10 @@ impl<'a> ContactInput<'a> {
         let (model, geometries) = (self.scene.model(), self.scene.geometries());
         let bodies = (geometries[pair.A].body, geometries[pair.B].body);
         let way = |body: BodyIndex| {
-            let start = model.free_center_of_mass(self.data, body)?;
-            Some(model.free_center_of_mass(there, body)? - start)
+            let path = self.motion.as_ref()?;
+            // The momentum matrix has the orientations of the end of free motion
+            let there = model.free_center_of_mass(there, &path.free.base.q, body)?;
+            Some(there - model.free_center_of_mass(self.data, &path.start.q, body)?)
         };
         match (way(bodies.0), way(bodies.1)) {
             (Some(way_A), Some(way_B)) => {

@@ -403,9 +403,9 @@ impl Pairs {
         mean_point(points)
     }
 
-    /// Replaces the distances of the points of pair number `index`, which belong to poses that its bodies reach
-    /// after `time` \[s\] with the relative velocity `V` at `p_WC`, by those from which this velocity leads to
-    /// them.
+    /// Replaces the distances of the points of pair number `index`, which belong to poses that its bodies
+    /// reach after `time` \[s\] with the relative velocity `V` at `p_WC`, by those from which this velocity
+    /// leads to them.
     pub(in crate::stepping) fn take_back_distances(
         &mut self,
         index: usize,

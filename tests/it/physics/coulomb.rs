@@ -50,7 +50,8 @@ fn friction_of_an_oblique_impact_is_within_the_cone() {
 }
 
 /// A rigid cylinder with its axis down a compliant slope slides with g (sin theta - mu cos theta). There is
-/// no dissipation, with which the slope would also resist the front end.
+/// no dissipation, with which the slope would also resist the front end. After half a second the cylinder has
+/// turned from its path and begins to roll, which the closed form excludes.
 ///
 /// Tolerance: the bound of friction is right to 1 %, and friction is 2.26 times the acceleration. The facets
 /// of the cylinder, 7.5 degrees wide, lean by half of that, which adds 0.5 % to friction.
@@ -78,14 +79,14 @@ fn a_rigid_cylinder_slides_down_a_compliant_slope_as_coulomb_says() {
         let mut simulation = Simulation::new(scene, state, settings(step)).expect("a simulation");
         let down = turned.rotation * Vector3::x();
         let mut speeds = Vec::new();
-        for number in 1..=(1.0 / step).round() as u32 {
+        for number in 1..=(0.4 / step).round() as u32 {
             let report = simulation.step(&JointCommand::default()).expect("a step");
             assert!(report.solver_converged, "{report:?}");
-            if number % (0.5 / step).round() as u32 == 0 {
+            if [0.1, 0.4].map(|time: f64| (time / step).round() as u32).contains(&number) {
                 speeds.push(simulation.data().V_WB[body].v.dot(&down));
             }
         }
-        let acceleration = (speeds[1] - speeds[0]) / 0.5;
+        let acceleration = (speeds[1] - speeds[0]) / 0.3;
         println!("step {step} s: {acceleration:.4} m/s2, closed form {expected:.4}");
         assert!((acceleration / expected - 1.0).abs() < 0.034, "step {step} s: {acceleration} instead of {expected}");
     }
