@@ -214,7 +214,7 @@ def bowl():
 
 
 def traffic_cone():
-    """A hollow-free traffic cone of 200 mm on a square base of 120 mm x 120 mm x 8 mm, which stands on z = 0."""
+    """A solid traffic cone of 200 mm on a square base of 120 mm x 120 mm x 8 mm, which stands on z = 0."""
     base = block((0, 0, 0.004), (0.120, 0.120, 0.008))
     cone_part = drum((0, 0, 0.004), (0, 0, 0.200), 0.045, 0.0, 0.010)
     return surface(union(base, cone_part), (-0.0665, -0.0665, -0.0065), (0.067, 0.067, 0.21), 0.005)
@@ -240,7 +240,7 @@ PEG = 0.010
 
 
 def plate_with_hole(clearance):
-    """A plate of 60 mm x 60 mm x 20 mm on z = 0 with a hole of 48 faces, wider than the peg by `clearance`."""
+    """A plate of 60 mm x 60 mm x 20 mm on z = 0 with a hole of 48 faces: the peg's and `clearance`."""
     half, thickness, count = 0.03, 0.02, 48
     radius = (PEG + 0.5 * clearance) / math.cos(math.pi / count)
     angles = [2 * math.pi * k / count for k in range(count)]

@@ -1,5 +1,5 @@
-//! `isobar mesh FILE [--modulus E] [--hint H] [--wrap DISTANCE] [--tolerance DISTANCE] [--pressure-field FIELD]
-//! [--scale FACTOR] [--out FILE.vtk] [--preview FILE.png] [--max-tets N]`
+//! `isobar mesh FILE [--modulus E] [--hint H] [--wrap DISTANCE] [--tolerance DISTANCE]
+//! [--pressure-field FIELD] [--scale FACTOR] [--out FILE.vtk] [--preview FILE.png] [--max-tets N]`
 
 use std::error::Error;
 use std::fmt::Write as _;

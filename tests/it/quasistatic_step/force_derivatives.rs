@@ -176,7 +176,8 @@ fn wrenches_on_a_pushed_cube_follow_motions_commands_and_efforts() {
     }
 }
 
-/// A finger that pushes a cube off its middle.
+/// A finger that pushes a cube off its middle. The cube slides from 0.88 N on; much larger efforts would spin
+/// it within the step.
 fn pushed_by(name: &'static str, actuator: Actuator, target: JointTarget) -> (Case, BodyIndex) {
     let mut builder = SceneBuilder::new();
     add_ground(&mut builder, &rigid(0.3));
@@ -197,7 +198,7 @@ fn joints_without_stiffness_have_derivatives_by_effort_and_velocity() {
     let damper = Actuator { damping: 40.0, effort_limit: 20.0, ..Actuator::PASSIVE };
     let effort = Actuator { effort_limit: 5.0, ..Actuator::PASSIVE };
     let by_velocity = JointTarget { velocity: Some(0.3), ..JointTarget::default() };
-    let by_effort = JointTarget { effort: Some(2.0), ..JointTarget::default() };
+    let by_effort = JointTarget { effort: Some(0.95), ..JointTarget::default() };
     for (name, actuator, target) in [("damper", damper, by_velocity), ("effort", effort, by_effort)] {
         let (case, cube) = pushed_by(name, actuator, target);
         for smoothed in [false, true] {
@@ -209,7 +210,7 @@ fn joints_without_stiffness_have_derivatives_by_effort_and_velocity() {
 /// An effort at the limit of an actuator without gains acts on one side only, and beyond it on none.
 #[test]
 fn an_effort_at_its_limit_has_one_side() {
-    let actuator = Actuator { effort_limit: 2.0, ..Actuator::PASSIVE };
+    let actuator = Actuator { effort_limit: 0.95, ..Actuator::PASSIVE };
     let derivative = |effort: f64| {
         let (case, _) = pushed_by("limit", actuator, JointTarget { effort: Some(effort), ..JointTarget::default() });
         let simulation = case.simulation(case.state.clone());
@@ -217,7 +218,7 @@ fn an_effort_at_its_limit_has_one_side() {
         derivatives.differentiate(&simulation, &case.command).expect("derivatives");
         (derivatives.is_one_sided(derivatives.size()), derivatives.B_effort(0, 0))
     };
-    let (inside, at_limit, beyond) = (derivative(1.9), derivative(2.0), derivative(2.1));
+    let (inside, at_limit, beyond) = (derivative(0.9), derivative(0.95), derivative(1.0));
     assert!(!inside.0 && inside.1 > 0.0, "{inside:?}");
     assert!(at_limit.0, "{at_limit:?}");
     assert_eq!(beyond, (false, 0.0));

@@ -1,0 +1,83 @@
+//! Newton's method on problems with a known solution.
+
+use super::super::samples::{LAW, push_square};
+use super::*;
+use crate::math::Vector6;
+
+/// A block of 1 kg on a patch of faces that carries its weight, pushed sideways [N s] and turned.
+fn block(push: f64, v0: &[f64; 6]) -> ContactProblem {
+    let mut problem = ContactProblem::default();
+    problem.reset(&[0..3, 3..6]);
+    for (i, v) in v0.iter().enumerate() {
+        let mass = if i < 3 { 2e-3 } else { 1.0 };
+        problem.momentum_matrix.add(i, i, mass);
+        problem.momentum[i] = mass * v;
+    }
+    problem.momentum[3] += push;
+    problem.momentum[5] -= 9.81e-3;
+    let (patch, _) = problem.add_patch();
+    patch.reset(LAW);
+    for (dof, v) in v0.iter().enumerate() {
+        patch.push_column(dof as u32, Vector6::ith(dof, 1.0), *v);
+    }
+    push_square(patch, 9.81 / 25.0);
+    problem.lag_friction();
+    problem
+}
+
+/// Twenty-four blocks, each pressed on the ground and on the next one, that slide in all directions at
+/// the start, and many of which are held at the end. Newton's method on the velocities alone takes 23
+/// steps, because each line search ends where the first of the contacts turns its friction.
+#[test]
+fn many_contacts_that_stop_sliding_take_few_steps() {
+    const BLOCKS: usize = 24;
+    let trees: Vec<_> = (0..BLOCKS).map(|i| 6 * i..6 * i + 6).collect();
+    let mut problem = ContactProblem::default();
+    problem.reset(&trees);
+    let v0: Vec<f64> = (0..6 * BLOCKS).map(|i| if i % 6 < 3 { 0.0 } else { 0.01 * (1.7 * i as f64).sin() }).collect();
+    for (i, v) in v0.iter().enumerate() {
+        let mass = if i % 6 < 3 { 2e-3 } else { 1.0 };
+        problem.momentum_matrix.add(i, i, mass);
+        problem.momentum[i] = mass * v - if i % 6 == 5 { 9.81e-3 } else { 0.0 };
+    }
+    problem.start.copy_from_slice(&v0);
+    let law = crate::solvers::PatchLaw { stiction_tolerance: 1e-6, ..LAW };
+    for (a, b) in (0..BLOCKS).flat_map(|b| [(b.checked_sub(1), b), (None, b)]) {
+        let (patch, _) = problem.add_patch();
+        patch.reset(law);
+        for (body, sign) in a.map(|a| (a, -1.0)).into_iter().chain([(b, 1.0)]) {
+            for i in 0..6 {
+                patch.push_column((6 * body + i) as u32, Vector6::ith(i, sign), v0[6 * body + i]);
+            }
+        }
+        push_square(patch, 9.81 / 25.0);
+    }
+    problem.lag_friction();
+    let (mut v, settings) = (v0.clone(), NewtonSettings::default());
+    let report = NewtonSolver::default().solve(&problem, &v0, &settings, &mut v).unwrap();
+    assert!(report.status == SolveStatus::Converged && report.iterations <= 15, "{report:?}");
+}
+
+/// Oracle: the same solver with a tolerance too small for a last step with old factors. The cases range
+/// from rest through sticking to slipping, and to a start far from the solution.
+#[test]
+fn ends_within_its_tolerance_of_the_minimum() {
+    let far = [0.3, -0.2, 0.5, 0.4, -0.1, -0.05];
+    for (push, scale) in [(0.0, 0.0), (1e-4, 0.0), (4e-3, 1e-3), (6e-3, 1e-2), (2e-2, 0.1), (0.1, 1.0)] {
+        let v0 = far.map(|v| scale * v);
+        let problem = block(push, &v0);
+        let solve = |tolerance: f64| {
+            let mut v = [0.0; 6];
+            let settings = NewtonSettings { tolerance, ..NewtonSettings::default() };
+            let report = NewtonSolver::default().solve(&problem, &v0, &settings, &mut v).unwrap();
+            assert!(report.status != SolveStatus::IterationLimit && report.residual < 1e-7, "{push}: {report:?}");
+            v
+        };
+        let (v, exact) = (solve(1e-7), solve(1e-13));
+        for (i, (v, exact)) in v.iter().zip(&exact).enumerate() {
+            // The residual is a momentum, relative to the largest one.
+            let (mass, largest) = (problem.momentum_matrix.diagonal(i), 9.81e-3 + push + scale);
+            assert!(mass.sqrt() * (v - exact).abs() < 1e-6 * largest, "{push}: v_{i} is {v} instead of {exact}");
+        }
+    }
+}
