@@ -85,6 +85,12 @@ const STAGNANT: f64 = 0.5;
 /// After this number of Newton steps the directions of slip become unknowns of their own
 /// ([`SlipDirections`]). Most solves need fewer steps.
 const DIRECTIONS_FROM: u32 = 3;
+/// Directions of slip are given up after this number of steps in a row, each of which leaves more than the
+/// fraction [`IDLE`] of the residual: a contact that hardly slips can hold them.
+const IDLE_STEPS_MAX: u32 = 5;
+const IDLE: f64 = 0.9;
+/// After twice as many such steps, a residual below this multiple of the tolerance is that of rounding [-].
+const ROUNDED: f64 = 100.0;
 
 /// The solver's memory, reused from step to step.
 #[derive(Clone, Debug, Default)]
@@ -277,6 +283,7 @@ impl NewtonSolver {
         let mut residual = self.relative_residual(part);
         let mut iterations = 0;
         let mut before = f64::INFINITY;
+        let mut idle_steps = 0;
         loop {
             // Without contact the problem is linear, and one step solves it to rounding, so that bodies that
             // fly or swing freely conserve their momentum.
@@ -290,8 +297,10 @@ impl NewtonSolver {
                     return Ok(SolveReport { status: SolveStatus::Converged, iterations, residual: resolved });
                 }
             }
-            // The line search has found no better point, and would find none again.
-            if iterations > 0 && residual == before {
+            // The line search has found no better point, and would find none again: rounding moves the solution
+            // to and fro.
+            let rounded = idle_steps >= 2 * IDLE_STEPS_MAX && residual <= ROUNDED * settings.tolerance;
+            if iterations > 0 && residual == before || rounded {
                 return Ok(SolveReport { status: SolveStatus::Stalled, iterations, residual });
             }
             if iterations >= settings.iterations_max {
@@ -312,10 +321,12 @@ impl NewtonSolver {
             };
             iterations += 1;
             before = std::mem::replace(&mut residual, self.relative_residual(part));
+            idle_steps = if residual > IDLE * before { idle_steps + 1 } else { 0 };
             if with_hessian || residual <= settings.tolerance {
                 continue;
             }
             self.follow_directions(part, v);
+            self.with_directions &= idle_steps < IDLE_STEPS_MAX;
             let foreseen = residual * (residual / before);
             if foreseen <= FORESEEN_MAX * settings.tolerance && iterations < settings.iterations_max {
                 let last = self.step_with_same_factors(part, v);
