@@ -27,8 +27,8 @@ fn block(push: f64, v0: &[f64; 6]) -> ContactProblem {
 }
 
 /// Twenty-four blocks press on the ground, and each on the next one. At the start they slide in all
-/// directions; at the end many of them stick. Newton's method on the velocities alone takes 23 steps,
-/// because each line search ends where friction reverses at the first of the contacts.
+/// directions; at the end many of them stick. Newton's method on the velocities alone takes 23 steps, because
+/// each line search ends where the friction of the first contact turns.
 #[test]
 fn many_contacts_that_stop_sliding_take_few_steps() {
     const BLOCKS: usize = 24;
