@@ -53,11 +53,12 @@ const VOLUME_ERROR_MAX: f64 = 0.15;
 /// Without a hint, the lattice is refined while the volume is off by more than this share: thin walls have
 /// holes. [-]
 const DEFAULT_VOLUME_ERROR_MAX: f64 = 0.015;
-/// It is not refined further for the volume alone from this number of tetrahedra on.
+/// From this number of tetrahedra on, the lattice is not refined for the volume alone.
 const HOLLOW_TETS_MAX: usize = 20_000;
-/// Without a tolerance, boundaries of fillings with more tetrahedra are not divided: their edges are short.
+/// Without a given tolerance, the boundary of a filling with more tetrahedra is not divided: its edges are
+/// short.
 const DEFAULT_FIT_TETS_MAX: usize = 60_000;
-/// A volume that is off by more than this share shows holes. [-]
+/// A volume that is off by more than this share is a sign of holes. [-]
 const HOLES_VOLUME_ERROR: f64 = 0.06;
 /// The lattice is refined by this factor until it holds the thin parts. [-]
 const REFINEMENT: f64 = 0.7;
@@ -81,9 +82,10 @@ const FIT_TOLERANCE: f64 = 0.002;
 const VISIBLE_ANGLE: f64 = 4.0;
 /// Smaller angles are taken as rounding \[rad\].
 const ANGLE_MIN: f64 = 1e-3;
-/// Dividing the boundary makes at most this many times as many tetrahedra. [-]
+/// Divisions of the boundary multiply the number of tetrahedra by at most this. [-]
 const FIT_GROWTH: f64 = 20.0;
-/// Where divisions make the boundary intersect itself, nothing is divided in the next of this many attempts.
+/// The largest number of attempts to divide the boundary. Places where it intersected itself are not divided
+/// in the next attempt.
 const FITS_MAX: usize = 2;
 /// The margin around such places, as a share of the spacing. [-]
 const KEPT_MARGIN: f64 = 0.5;
@@ -219,7 +221,8 @@ impl Filling {
 
 /// The largest number of refinements for a given tolerance.
 const TOLERANCE_REFINEMENTS_MAX: u32 = 2;
-/// Distances up to this many times the tolerance are met: the boundary is measured at a few points. [-]
+/// A distance up to this many times the tolerance counts as met, because divisions measure the boundary at a
+/// few points only. [-]
 const TOLERANCE_SLACK: f64 = 1.25;
 
 impl Filling {
@@ -380,7 +383,7 @@ fn set_depths(mesh: &VolumeMesh, depth: &mut [f64], surface: &SurfaceDistance) {
 /// surface.
 ///
 /// # Errors
-/// Tetrahedra that overlap without these changes too.
+/// Tetrahedra that overlap even without these changes.
 fn fitted(
     stuffing: Stuffing,
     measure: &Measure,
