@@ -61,8 +61,9 @@ pub struct QuasistaticSettings {
     /// Proximal weight of velocities without a term in Q, relative to the metric [-]. It holds them between
     /// two multiplier updates. It changes the iterates and not the solution.
     pub proximal: f64,
-    /// Largest number of friction passes. Each pass computes the friction bounds of the patches again from
-    /// the normal impulses of the last solution. 0 keeps the initial bounds of the patches.
+    /// Largest number of friction passes; with Coulomb's law at points it is at least 100. Each pass computes
+    /// the friction bounds again from the normal impulses of the last solution. 0 keeps the initial bounds of
+    /// the patches.
     pub friction_passes_max: u32,
     /// The passes end when no friction bound changes by more than this, relative to the largest bound [-].
     pub friction_tolerance: f64,

@@ -72,8 +72,8 @@ fn colliding_bodies_keep_their_angular_momentum() {
 /// nearly vertical and a tilted axis, and with friction. The bound leaves room for the rounding of 6,000
 /// steps.
 ///
-/// Regression: the overlap that a turn within a step makes came back as a speed: 36 times the energy for an
-/// ellipsoid at 5 ms.
+/// Regression: the overlap from a turn within a step came back as a speed. An ellipsoid at 5 ms gained 36
+/// times its energy.
 #[test]
 fn spinning_bodies_on_the_ground_gain_no_energy() {
     let lies = Rotation::from_axis_angle(&Vector3::y_axis(), std::f64::consts::FRAC_PI_2);
