@@ -1,8 +1,9 @@
 //! Fills closed triangle meshes with tetrahedra.
 //!
 //! The surface is checked and repaired ([`check_surface`]). A body-centred cubic lattice is fitted to it
-//! (`stuff`), and vertices near sharp edges are moved onto them (`snap`). The lattice is refined while parts
-//! of the surface are thinner than its cells. The quality of the result is measured.
+//! (`stuff`), and vertices near sharp edges are moved onto them (`snap`). The boundary is divided where it
+//! misses the surface (`fit`). The lattice is refined while parts of the surface are thinner than its cells.
+//! The quality of the result is measured.
 
 mod error;
 mod features;
@@ -175,8 +176,9 @@ pub struct Filling {
     pub missed_at: Position,
     /// The requested largest distance between the surface and the filling's boundary \[m\].
     pub surface_tolerance: Option<f64>,
-    /// A resolution hint with which the missed part is filled \[m\]: its median thickness. `None` if nothing
-    /// is missed.
+    /// A resolution hint with which the missed parts are filled \[m\]: the thickness that a tenth of them do
+    /// not exceed, and at most 0.7 of the spacing. `None` if nothing is missed, or if the hint would exceed
+    /// the limit of tetrahedra.
     pub sufficient_hint: Option<f64>,
     /// The quality of the filling.
     pub quality: FillQuality,
