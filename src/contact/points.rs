@@ -20,7 +20,7 @@ const MASS_RATIO_MAX: f64 = 1e3;
 
 /// A point that can move along its normal by less than this part of the patch's translational inverse mass
 /// has a proportional part of its spring: its force would not change the motion, but hold it by friction. A
-/// finger on a slider touches a wall beside it so, and rounding decides whether they overlap. [-]
+/// finger on a slider touches a wall beside it in this way, and rounding decides whether the two overlap. [-]
 const MOVABLE_PART: f64 = 1e-9;
 
 /// Mean of the contact points: the patch point C [m, world]; `None` if there are none.

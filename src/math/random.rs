@@ -2,7 +2,7 @@
 
 use super::Rotation;
 
-/// The number of values of 53 bits, which a float holds exactly. [-]
+/// The number of integers of 53 bits, all of which a float holds exactly. [-]
 const STEPS: f64 = (1_u64 << 53) as f64;
 
 /// The generator SplitMix64 [Steele, Lea and Flood 2014].

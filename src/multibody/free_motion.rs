@@ -26,7 +26,7 @@ use crate::math::{SpatialForce, SpatialVelocity, Vector3};
 
 /// If no link on a joint turns by more than this in a step \[rad\], all trees with joints keep the explicit
 /// Coriolis forces. They change the energy in each step by about a fifth of the square of this turn, always
-/// to the same side: by 0.3 % in a minute of steps of 1 ms.
+/// in the same direction: that is 0.3 % in a minute of steps of 1 ms.
 const SLOW_TURN: f64 = 5e-4;
 
 /// The end of the free motion, and the memory for computing it.
@@ -97,8 +97,8 @@ impl FreeMotion {
 }
 
 impl FreeMotion {
-    /// Turns the velocities of free bodies with them. `end` has the coordinates of the end of a step, and
-    /// velocities v that belong to the orientations of the end of free motion, like the mass matrix with
+    /// Turns the velocities of free bodies with their bodies. `end` has the coordinates of the end of a step.
+    /// Its velocities v belong to the orientations at the end of free motion, as does the mass matrix with
     /// which contacts changed them. A body that contacts have turned further keeps its angular momentum about
     /// its centre of mass, which moves with dt (v - base.v).
     pub fn carry_spin(&self, model: &Model, dt: f64, end: &mut State) {

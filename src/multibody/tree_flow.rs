@@ -1,6 +1,6 @@
-//! Trees of bodies that move without forces, M(q) vdot + c(q, v) = 0: by the classical Runge-Kutta scheme of
-//! fourth order, in substeps whose length depends on the fastest link, and by that of second order if all
-//! links turn slowly.
+//! Motion of trees of bodies without forces, M(q) vdot + c(q, v) = 0. The integrator is the classical
+//! Runge-Kutta scheme of fourth order, in substeps whose length depends on the fastest link. If all links
+//! turn slowly, it is the midpoint scheme of second order.
 
 use super::bias::coriolis;
 use super::data::Data;
@@ -12,18 +12,18 @@ use super::model::Model;
 use super::state::State;
 use crate::math::dense::{NotPositiveDefinite, cholesky_in_place, cholesky_solve_in_place};
 
-/// The largest turn of a link in a substep \[rad\]; its error is about a hundredth of the fifth power of the
-/// turn: 3e-6 rad.
+/// The largest turn of a link in a substep \[rad\]. The error of a substep is about a hundredth of the fifth
+/// power of its turn: 3e-6 rad.
 const SUBSTEP_TURN_MAX: f64 = 0.2;
-/// The motion of links that need more substeps than this in a step is meaningless.
+/// The largest number of substeps in a step. Faster motion is an error, because it has no meaning.
 const SUBSTEPS_MAX: f64 = 1000.0;
 
-/// If no link turns by more than this in a step \[rad\], the scheme of second order is used. It changes the
-/// energy in a step by about a fifth of the third power of this turn: by 0.15 % in a minute of steps of 1 ms.
+/// The largest turn of a link in a step with the scheme of second order \[rad\]. A step changes the energy by
+/// about a fifth of the third power of this turn: that is 0.15 % in a minute of steps of 1 ms.
 const SLOW_TURN: f64 = 5e-3;
 
-/// The weights of the derivatives of a scheme, and the parts of a substep after which the next ones are
-/// taken.
+/// The stages of a scheme: the weight of each derivative, and the part of the substep after which the next
+/// derivative is taken.
 type Scheme = &'static [(f64, f64)];
 const SECOND_ORDER: Scheme = &[(0.0, 0.5), (1.0, 0.0)];
 const FOURTH_ORDER: Scheme = &[(1.0 / 6.0, 0.5), (1.0 / 3.0, 0.5), (1.0 / 3.0, 1.0), (1.0 / 6.0, 0.0)];
@@ -32,7 +32,7 @@ const FOURTH_ORDER: Scheme = &[(1.0 / 6.0, 0.5), (1.0 / 3.0, 0.5), (1.0 / 3.0, 1
 #[derive(Clone, Debug, Default)]
 pub(super) struct TreeFlow {
     state: State,
-    /// The point of evaluation of the derivative.
+    /// The point at which the derivative is evaluated.
     point: State,
     /// The derivative at that point.
     slope: State,
@@ -43,7 +43,7 @@ pub(super) struct TreeFlow {
 
 impl TreeFlow {
     /// Moves the trees in `moved`, after the forces at the start have changed their momentum. `turn` is the
-    /// largest turn of a link in the step \[rad\]. `data` belongs to the start, and `scratch` is overwritten.
+    /// largest turn of a link in the step \[rad\]. `data` is that of the start; `scratch` is overwritten.
     pub(super) fn find(
         &mut self,
         model: &Model,
@@ -137,8 +137,8 @@ impl TreeFlow {
         Ok(())
     }
 
-    /// Turns the forces in `slope.v` into accelerations by the mass matrix in `data`, tree by tree; zero for
-    /// trees that do not move.
+    /// Divides the forces in `slope.v` by the mass matrix in `data`, tree by tree, so that they become
+    /// accelerations; zero for trees that do not move.
     fn accelerate(&mut self, model: &Model, moved: &[bool], data: &Data) -> Result<(), NotPositiveDefinite> {
         let Self { slope, factor, .. } = self;
         for (tree, moved) in model.trees().iter().zip(moved) {

@@ -84,7 +84,7 @@ impl SceneSignature {
         }
         for geometry in scene.geometries.iter() {
             // The other data of the two representations follow from these; some are computed at their first
-            // use. Whether the compliance is stated has acted on the pairs.
+            // use. Stated compliance has already acted on the pairs.
             let CollisionGeometry { name, body, X_BG, shape, hydroelastic, rigid, material, .. } = geometry;
             let field = match hydroelastic {
                 HydroelasticGeometry::CompliantVolume(field) => hash(&(field.mesh(), field.pressure())),

@@ -2,13 +2,13 @@
 //! slipping.
 //!
 //! The friction impulse -mu n0 u / s of a face, with u = (vt, rho wn) and s^2 = |u|^2 + eps^2, turns within
-//! |u| ~ eps, so that the tangent of one point says little about the next one. As in total-variation
-//! denoising [Chan, Golub & Mulet 1999], the direction y = u / s is an unknown instead: Newton's method on
-//! s y = u is smooth where that on y = u / s is not. Elimination of y leaves the same gradient, and in place
-//! of the Hessian (mu n0 / s) (1 - t t^T) with t = u / s
+//! |u| ~ eps, so its linearization at one point is poor at the next one. As in total-variation denoising
+//! [Chan, Golub & Mulet 1999], the direction y = u / s is an unknown instead: Newton's method on s y = u is
+//! smooth where that on y = u / s is not. Elimination of y leaves the same gradient, and in place of the
+//! Hessian (mu n0 / s) (1 - t t^T) with t = u / s
 //!   (mu n0 / s) (1 - (y t^T + t y^T) / 2),
-//! which has no negative eigenvalue for |y| <= 1. Near the solution y is t, and so is the rate of Newton's
-//! method.
+//! which has no negative eigenvalue for |y| <= 1. Near the solution y approaches t, and the solver converges
+//! as Newton's method does.
 
 use super::face_kernel::{FaceImpulse, HessianSums, face_impulse};
 use super::face_scheme::FaceScheme;
@@ -29,11 +29,11 @@ impl SlipDirections {
     const NONE: Self = Self { t: Lanes3::ZERO, z: Lanes::ZERO };
 }
 
-/// Keeps the part of spin of faces without a spin arm finite \[m2\].
+/// Keeps the spin part finite for faces without a spin arm \[m2\].
 const ARM_SQUARED_MIN: f64 = 1e-200;
 
 impl PatchBlock {
-    /// Whether the patch has directions of slip: only friction with fixed bounds does.
+    /// Whether the patch has directions of slip: only patches of the lagged scheme do.
     fn has_slip_directions(&self) -> bool {
         self.scheme == FaceScheme::Lagged
     }
@@ -95,7 +95,7 @@ impl PatchBlock {
         self.faces_impulse(V)
     }
 
-    /// Takes the directions along from the relative velocity V to V_next of C, by the Newton step in y.
+    /// Updates the directions from the relative velocity V of C to V_next, by the Newton step in y.
     pub fn follow_slip_directions(
         &self,
         V: &SpatialVelocity,
@@ -175,8 +175,8 @@ mod tests {
         }
     }
 
-    /// The directions stay within the unit ball however far the steps go, so that no step has a direction of
-    /// ascent: the Hessian's eigenvalues are not negative but for rounding.
+    /// The directions stay within the unit ball for steps of any length. The Hessian therefore has no
+    /// negative eigenvalues except by rounding, and no step is a direction of ascent.
     #[test]
     fn no_step_makes_the_hessian_indefinite() {
         for arm in [0.0, 0.01] {

@@ -200,7 +200,7 @@ impl DynamicStep {
     }
 
     /// Removes from `x` the motion against stiff contacts and joints of the last solve, at its velocities `v`
-    /// ([`NewtonSolver::remove_stiff_motion`]). Nothing is left of `x` where the contact scheme's matrix is
+    /// ([`NewtonSolver::remove_stiff_motion`]). `x` becomes 0 where the matrix of the contact scheme is
     /// singular.
     pub(super) fn remove_stiff_motion(
         &mut self,
@@ -225,8 +225,8 @@ impl DynamicStep {
         }
     }
 
-    /// The error of a solve whose matrix has no positive pivot: the mass matrix, or speeds and forces so
-    /// large that rounding leaves nothing of it.
+    /// The error of a solve whose matrix has no positive pivot: a wrong mass matrix, or speeds and forces so
+    /// large that rounding removes it.
     fn unsolved(&self, model: &Model, time: f64, error: NotPositiveDefinite) -> StepError {
         let tree = model.tree_of_dof().get(error.pivot).and_then(|tree| model.trees().get(*tree));
         let has_mass = tree.is_some_and(|tree| {

@@ -23,18 +23,18 @@ use crate::solvers::dynamic::{ContactProblem, NewtonSettings, NewtonSolver};
 /// The change of positions for differences \[rad\] or \[m\]: a hundred million times the rounding of a
 /// position.
 const MOTION: f64 = 1e-8;
-/// The same with rigid points, which are some 1e-9 m deep under their weight.
-const MOTION_OF_POINTS: f64 = 1e-9;
-/// The motion of the end of a step over which its coordinates are differentiated by its velocities \[rad\] or
+/// The same for scenes with rigid points in contact, which are some 1e-9 m deep under their weight \[rad\] or
 /// \[m\].
+const MOTION_OF_POINTS: f64 = 1e-9;
+/// The change of the end of a step in the differences of its coordinates by its velocities \[rad\] or \[m\].
 const ALONG: f64 = 1e-4;
 /// The change of velocities [rad/s] or [m/s].
 const SPEED: f64 = 1e-6;
-/// Slopes on the two sides that differ by less than this, relative to the largest, are one [-].
+/// Slopes on the two sides are equal if they differ by less than this fraction of the larger one [-].
 const SAME_SLOPE: f64 = 1e-3;
-/// Slopes below this fraction of the momentum are rounding [1/m], [1/rad] or [s/m].
+/// A difference of slopes below this fraction of the momentum is rounding [1/m], [1/rad] or [s/m].
 const ROUNDING: f64 = 1e-6;
-/// The tolerance of the solves, and the largest residual of one that rounding stops [-].
+/// The tolerance of the solves, and the largest residual of a solve that rounding stops [-].
 const TOLERANCE: f64 = 1e-12;
 const SOLVED: f64 = 1e-6;
 
@@ -44,7 +44,7 @@ pub enum DynamicDerivativeError {
     /// The simulation does not take dynamic steps.
     #[error("these are the derivatives of dynamic steps: set stepping to dynamic")]
     NotDynamic,
-    /// The simulation controls the error of its steps, whose parts change with the state.
+    /// The simulation controls the error of its steps, so the lengths of their parts change with the state.
     #[error("steps with error control have no derivatives: remove error_control")]
     ErrorControl,
     /// The contact scheme does not end with the minimum of a convex cost.
@@ -116,7 +116,7 @@ pub struct DynamicDerivatives {
     dv_before: Vec<f64>,
     /// dq' by column at a fixed solution, and then dq'.
     dq: Vec<f64>,
-    /// dv' by column at a fixed solution: what turns velocities with their bodies.
+    /// dv' by column at a fixed solution, because velocities turn with their bodies.
     dv_turned: Vec<f64>,
     /// The free motion of the step itself.
     free: FreeMotion,
@@ -173,15 +173,16 @@ impl DynamicDerivatives {
     /// Derivatives of the step that [`Simulation::step`] would take now. The simulation does not change.
     ///
     /// Where a face begins or ceases to push, or an actuator or joint reaches a limit, the step has a kink,
-    /// and the derivative is that of one side ([`DynamicDerivatives::is_one_sided`]). The number of solves of
-    /// [`FrictionBound::Solved`](super::FrictionBound::Solved) counts as fixed: a step that needs one more
-    /// jumps by up to 1 % of its friction. With
-    /// [`FrictionBound::Lagged`](super::FrictionBound::Lagged) and the schemes similar and sap, there is one.
+    /// and the derivative is that of one side ([`DynamicDerivatives::is_one_sided`]). The number of solves
+    /// with [`FrictionBound::Solved`](super::FrictionBound::Solved) is taken as fixed: a nearby step that
+    /// needs one more differs by up to 1 % of its friction. With
+    /// [`FrictionBound::Lagged`](super::FrictionBound::Lagged) and with the schemes similar and sap, a step
+    /// has one solve.
     ///
     /// # Errors
     /// A simulation that does not take dynamic steps, or that controls their error; a scheme without a convex
     /// cost; contact with restitution; geometries that meet only in the motion of the step; a step that
-    /// cannot be taken.
+    /// cannot be taken or is not solved well enough.
     pub fn differentiate(
         &mut self,
         simulation: &Simulation,
@@ -231,7 +232,7 @@ impl DynamicDerivatives {
         self.B_effort(row, joint) * self.per_position[joint]
     }
     /// The derivative of a row of (q', v') by the commanded velocity of a joint. Zero for joints without
-    /// damping, and for joints that are commanded an effort only.
+    /// damping, and for joints with a command of effort only.
     pub fn B_velocity(&self, row: usize, joint: usize) -> f64 {
         self.B_effort(row, joint) * self.per_velocity[joint]
     }
@@ -253,8 +254,8 @@ impl DynamicDerivatives {
         &self.v
     }
 
-    /// Takes the step, refuses what has no derivatives, and returns the number of rounds of friction. The
-    /// velocities at its end are a first guess.
+    /// Takes the step and returns its number of rounds of friction, or the reason why it has no derivatives.
+    /// Its end velocities become the first guess `v`.
     fn take(&mut self, input: &StepInput<'_>, step: &DynamicStep, data: &Data) -> Result<u32, DynamicDerivativeError> {
         let options = step.options();
         if options.error_control.is_some() {
@@ -282,7 +283,7 @@ impl DynamicDerivatives {
         Ok(result.report.friction_rounds)
     }
 
-    /// Finds the efforts that commanded positions and velocities stand for.
+    /// Finds the efforts per unit of a commanded position and velocity.
     fn commands_of(&mut self, input: &StepInput<'_>) {
         let (scene, start) = (input.scene, input.start);
         let model = scene.model();
@@ -295,7 +296,7 @@ impl DynamicDerivatives {
         }
     }
 
-    /// Solves the problem of the step sharply from `v`.
+    /// Solves the problem of the step to [`TOLERANCE`], from the guess `v`.
     fn solve(&mut self, input: &StepInput<'_>) -> Result<(), DynamicDerivativeError> {
         let settings = NewtonSettings { tolerance: TOLERANCE, ..self.step.options().solver };
         let Self { solver, problem, v, scratch, .. } = self;
@@ -353,7 +354,7 @@ impl DynamicDerivatives {
         let (a, b, width, from, to) = if smooth {
             (&*after, &*before, 2.0 * increment, &*end_before, &*end_after)
         } else if forward <= backward {
-            // Of a jump, the side without it.
+            // At a jump, the side without it.
             (&*after, &*here, increment, &*end, &*end_after)
         } else {
             (&*here, &*before, increment, &*end_before, &*end)
@@ -370,8 +371,8 @@ impl DynamicDerivatives {
         }
     }
 
-    /// Sets -dg/dp for the effort of a joint in `dv`: the impulse of a unit of it, and what friction bounds
-    /// of the round before change.
+    /// Sets -dg/dp for the effort of a joint in `dv`: the impulse of one unit of it, and the effect of the
+    /// friction bounds from the round before.
     fn differentiate_effort(&mut self, input: &StepInput<'_>, joint: usize, has_bounds: bool) {
         let n = self.v.len();
         let column = 2 * n + joint;
@@ -439,7 +440,7 @@ impl DynamicDerivatives {
         Ok(())
     }
 
-    /// Adds to dq' and dv' of the end what follows from the change dv of the solution.
+    /// Adds the effects of the change dv of the solution to dq' and dv' of the end.
     fn move_ends(&mut self, input: &StepInput<'_>) {
         let model = input.scene.model();
         let n = self.v.len();
@@ -476,7 +477,7 @@ impl DynamicDerivatives {
     }
 }
 
-/// The end of a step whose solution are the velocities `v`, from the end of free motion.
+/// Computes the end of a step from the end of its free motion and its solution, the velocities `v`.
 fn end_of(input: &StepInput<'_>, free: &FreeMotion, v: &[f64], change: &mut Vec<f64>, end: &mut State) {
     change.clear();
     change.extend(v.iter().zip(&free.base.v).map(|(v, free)| v - free));

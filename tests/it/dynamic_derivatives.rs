@@ -193,8 +193,8 @@ fn derivatives_of_a_swinging_arm_are_those_of_its_steps() {
     }
 }
 
-/// An actuator that is commanded its effort limit takes less, but not more; beyond the limit it takes
-/// neither.
+/// An actuator with a command at its effort limit follows a smaller command and no larger one; beyond the
+/// limit it follows neither.
 #[test]
 fn an_effort_at_its_limit_has_one_side() {
     let slope = |effort: f64| {
@@ -330,7 +330,7 @@ fn derivatives_of_a_grasp_are_those_of_its_steps() {
     assert!(error < TOLERANCE && one_sided <= 2, "{error}, {one_sided}");
 }
 
-/// What has no derivatives is refused by name.
+/// Steps without derivatives are refused with the reason.
 #[test]
 fn steps_without_derivatives_are_refused_by_name() {
     let bouncing = ContactProperties {

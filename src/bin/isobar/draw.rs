@@ -1,4 +1,4 @@
-//! The command `isobar draw`: a drawing file to a PNG file.
+//! The command `isobar draw`: it renders a drawing file to a PNG file.
 #![allow(non_snake_case)]
 
 use std::error::Error;
@@ -57,7 +57,7 @@ fn draw_surface(canvas: &mut Canvas, surface: &DrawnSurface) -> Result<(), pictu
         let mesh = SurfaceMesh { vertices: surface.vertices.clone(), triangles };
         return canvas.solid(&Solid::from_surface(&mesh), &X_WS, &Paint::plain(surface.color, surface.alpha));
     }
-    // Colours of vertices are not shaded, so that no normals are needed.
+    // Vertex colours are not shaded, so the normals are not used.
     let normals = vec![Vector3::zeros(); surface.vertices.len()];
     let solid = Solid { vertices: surface.vertices.clone(), normals, triangles, creases: Vec::new() };
     let paint = Paint { coat: Coat::Colors(&surface.colors), alpha: surface.alpha, gloss: Gloss::Flat };

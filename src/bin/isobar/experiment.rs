@@ -75,7 +75,7 @@ enum Experiment {
         #[arg(long, default_value = "out/laws")]
         out: PathBuf,
     },
-    /// Random drops of single bodies on the ground: no gain of energy, nothing that is not finite, and rest.
+    /// Random drops of single bodies on the ground: they gain no energy, stay finite and come to rest.
     RandomDrops {
         /// The number of drops.
         #[arg(long, default_value_t = 1000)]
@@ -83,7 +83,7 @@ enum Experiment {
         /// The seed of the first drop.
         #[arg(long, default_value_t = 0)]
         seed: u64,
-        /// Whether body and ground are rigid, instead of one compliant and one rigid.
+        /// Make body and ground rigid, instead of one compliant and one rigid.
         #[arg(long)]
         rigid: bool,
         /// Multiplies all steps.

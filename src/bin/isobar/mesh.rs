@@ -64,7 +64,7 @@ impl From<PressureField> for FieldScale {
     }
 }
 
-/// At least the tetrahedra of a tetrahedron divided once.
+/// The limit must be at least 8, the tetrahedra of a tetrahedron divided once.
 fn parse_count(text: &str) -> Result<usize, String> {
     const LEAST: usize = 8;
     let expected = || format!("expected a whole number of at least {LEAST}, as in 200000");

@@ -1,4 +1,4 @@
-//! Two fingers of two links turn a disc in their plane: the tips roll and stick on it.
+//! Two fingers of two links each turn a disc in their plane. The tips roll on the disc without slipping.
 
 use std::sync::Arc;
 
@@ -16,9 +16,10 @@ use crate::stepping::{JointCommand, JointTarget, QuasistaticStepping, Simulation
 /// Number of steps and their length \[ns\].
 const STEPS: usize = 20;
 const STEP_NS: u64 = 100_000_000;
-/// The angle by which the disc shall turn \[rad\].
+/// The wanted turn of the disc \[rad\].
 const TURN: f64 = 0.5;
-/// The length of a link, the radii of tip and disc, and the distance of the fingers from the middle \[m\].
+/// The length of a link, the radii of a tip and the disc, and the distance of a finger's base from the
+/// middle \[m\].
 const LINK: f64 = 0.1;
 const TIP: f64 = 0.01;
 const DISC: f64 = 0.05;
@@ -37,7 +38,7 @@ const GRAVITY: f64 = 9.81;
 /// Plans the turn of the disc, and executes the plan.
 ///
 /// # Errors
-/// Steps without a solution.
+/// A step without a solution.
 pub fn turn() -> Result<Task, ExperimentError> {
     let scene = scene()?;
     let start = start(&scene);
@@ -108,7 +109,7 @@ pub fn turn() -> Result<Task, ExperimentError> {
     })
 }
 
-/// The joints of the fingers, then x, y and the angle of the disc.
+/// The scene. Its coordinates are the joints of the fingers, then x, y and the angle of the disc.
 fn scene() -> Result<Arc<Scene>, ExperimentError> {
     let rigid = ContactProperties { compliant: Some(false), mu_dynamic: Some(0.6), ..ContactProperties::default() };
     let mut builder = SceneBuilder::new();
@@ -148,7 +149,7 @@ fn scene() -> Result<Arc<Scene>, ExperimentError> {
     Ok(Arc::new(builder.build(Vector3::y() * -GRAVITY)?))
 }
 
-/// The tips touch the disc, which hangs a little below the line between them.
+/// The disc rests on the tips: its centre is a little above the line between them.
 fn start(scene: &Scene) -> State {
     let [upper, bend] = ANGLES;
     let x = -BASE + LINK * (upper.cos() + (upper + bend).cos());

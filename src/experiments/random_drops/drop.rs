@@ -62,9 +62,9 @@ pub struct Drop {
     pub seed: u64,
     /// The index of its shape.
     kind: usize,
-    /// The lengths of its sides \[m\].
+    /// The lengths of its sides, without the caps of a capsule \[m\].
     pub size: Vector3,
-    /// \[kg\]
+    /// Mass \[kg\].
     pub mass: f64,
     /// The modulus of the compliant side \[Pa\].
     pub modulus: f64,
@@ -78,7 +78,7 @@ pub struct Drop {
     pub rigid: bool,
     /// Friction coefficient [-].
     pub friction: f64,
-    /// The height of a sphere around the body above the ground at the start \[m\].
+    /// The height of the sphere around the body above the ground at the start \[m\].
     pub height: f64,
     /// The rotation vector of its pose at the start \[rad\].
     turn: Vector3,
@@ -106,9 +106,9 @@ impl fmt::Display for Drop {
 }
 
 impl Drop {
-    /// The drop of `seed`: mass, density, form, modulus, dissipation, friction, height, tilt and velocity are
-    /// random. Masses are 0.1 g to 100 kg, moduli 1e4 to 1e9 Pa, dissipations 0 to 50 s/m, steps 0.5 to
-    /// 10 ms. With `rigid`, body and ground are rigid, friction may be 0, and spins are faster.
+    /// The drop of `seed`: mass, density, shape, modulus, dissipation, friction, height, tilt, velocity and
+    /// step are random. Masses are 0.1 g to 100 kg, moduli 1e4 to 1e9 Pa, dissipations 0 to 50 s/m, steps 0.5
+    /// to 10 ms. With `rigid`, body and ground are rigid, friction may be 0, and most spins are faster.
     pub fn random(seed: u64, rigid: bool) -> Self {
         let mut random = Random(seed.wrapping_mul(0xD134_2543_DE82_EF95));
         let kind = random.below(SHAPES.len());
@@ -188,8 +188,8 @@ impl Drop {
         }
     }
 
-    /// Moments of inertia about the centre [kg m2]. Those of a capsule are those of a cylinder as long as the
-    /// capsule is on average.
+    /// Moments of inertia about the centre [kg m2]. A capsule has those of a cylinder that is longer than its
+    /// straight part by the radius.
     fn moments(&self) -> Vector3 {
         let squares = self.size.component_mul(&self.size) * 0.25;
         let around =
@@ -214,7 +214,8 @@ impl Drop {
         (v.norm_squared() + turning + 2.0 * GRAVITY * (self.height + 2.0 * self.radius())).sqrt()
     }
 
-    /// The simulation of the drop with `options` but for the law of dissipation, and its body.
+    /// The simulation of the drop, and its body. The law of dissipation is that of the drop; all else is from
+    /// `options`.
     ///
     /// # Errors
     /// A scene or a simulation that cannot be built.
@@ -251,11 +252,11 @@ impl Drop {
     /// The time in which the speed of a body that bounces on one point falls to `slow` [m/s] by the law of
     /// its contact \[s\]; `depth` \[m\] is its depth at rest. Infinite without dissipation.
     ///
-    /// Hunt-Crossley: a bounce has e = 1 - 2/3 d v for small d v, so that 1/v grows by 2 d/3 in the time
-    /// 2 v/g of a flight: (3/(g d)) ln(v/slow). Vibrations in contact end sooner, at the rate g d/2.
-    /// Linear: a mass on a spring with w^2 = g/depth and the damping ratio z = tau w/2 bounces with
-    /// e = exp(-pi z), and its vibration ends at the rate z w. A light damping is the worst case.
-    /// Rigid bodies do not bounce; one that slides has to have friction.
+    /// - Hunt-Crossley: a bounce has e = 1 - 2/3 d v for small d v, so 1/v grows by 2 d/3 in the time 2 v/g
+    ///   of a flight. The result is (3/(g d)) ln(v/slow). Vibrations in contact end sooner, at the rate g d/2.
+    /// - Linear: a mass on a spring with w^2 = g/depth and the damping ratio z = tau w/2 bounces with
+    ///   e = exp(-pi z), and its vibration ends at the rate z w. Light damping is the worst case.
+    /// - Rigid bodies do not bounce. A body that slides needs friction above 0.1 to come to rest.
     pub fn rest_time(&self, depth: f64, slow: f64) -> f64 {
         let speed = self.speed_max();
         let decades = (speed / slow).ln().max(0.0);

@@ -11,12 +11,12 @@ const SECONDS: f64 = 5.0;
 const REST_SECONDS: f64 = 0.5;
 /// A body at rest is slower than this, or than g dt [m/s].
 const REST_SPEED: f64 = 1e-3;
-/// Corners that hit one after the other, and rocking, which is slower than falling, take this many times the
-/// time of a body that bounces on one point [-].
+/// A body whose corners hit one after the other, or that rocks, may take this many times as long as a body
+/// that bounces on one point [-].
 const REST_FACTOR: f64 = 4.0;
 
-/// A body rolls on an edge of its facets, which may be half an edge away from the middle of its contact: as a
-/// part of the radius of a sphere around the body [-]
+/// A body rolls on an edge of its facets. This edge may be half the length of an edge away from the middle of
+/// its contact, as a part of the radius of the sphere around the body [-].
 const FACET: f64 = 0.5 * RESOLUTION;
 
 /// The result of a drop.
@@ -24,12 +24,13 @@ const FACET: f64 = 0.5 * RESOLUTION;
 pub struct DropRow {
     /// The drop.
     pub drop: Drop,
-    /// The largest kinetic and potential energy less that of the start, and 0 at least \[J\].
+    /// The largest excess of the kinetic and potential energy over that of the start \[J\]; 0 if there is
+    /// none.
     pub gain: f64,
-    /// The largest speed of all points of the body in the last half second [m/s].
+    /// A bound of the speed of all points of the body in the last half second [m/s].
     pub speed: f64,
-    /// The largest speed of the body at its contact in the last half second, less that of a body that rolls
-    /// on facets, and without a contact that of all points [m/s].
+    /// The largest speed of the body at its contact in the last half second, less the speed of rolling on
+    /// facets [m/s]. Without a contact it is that of all points.
     pub contact_speed: f64,
     /// Depth of the contact at the end \[m\].
     pub depth: f64,
@@ -44,7 +45,8 @@ pub struct DropRow {
 }
 
 impl DropRow {
-    /// Simulates a drop in dynamic steps with `options`, or until it has passed through the ground.
+    /// Simulates a drop in dynamic steps with `options`, until the time is over, a step fails, or the body
+    /// has passed through the ground.
     ///
     /// # Errors
     /// A scene that cannot be built.
@@ -114,8 +116,8 @@ impl DropRow {
         REST_SPEED.max(GRAVITY * self.drop.step)
     }
 
-    /// The speed that must be that of rest in the end [m/s]. Round bodies may go on rolling; then the
-    /// material at their contact rests.
+    /// The speed that must be below [`DropRow::rest_speed`] at the end [m/s]. Round bodies may go on rolling,
+    /// so only the material at their contact must rest.
     pub fn end_speed(&self) -> f64 {
         if self.drop.rolls() { self.contact_speed } else { self.speed }
     }

@@ -1,4 +1,4 @@
-//! A number of drops, their CSV file and their table.
+//! A study of many drops, with a CSV file and a table.
 
 use std::fmt;
 use std::ops::Range;

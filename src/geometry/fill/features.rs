@@ -4,7 +4,8 @@ use crate::geometry::bvh::Bvh;
 use crate::geometry::{Aabb, SurfaceMesh};
 use crate::math::Vector3;
 
-/// Two edges continue each other at a vertex if their directions differ by less than 30 degrees. [-]
+/// Two sharp edges continue each other at a vertex if their directions differ by less than 30 degrees, or by
+/// less than the limit for sharp edges if that is smaller. [-]
 const STRAIGHT_COSINE: f64 = 0.866;
 
 /// The sharp edges of a surface, as segments, and the points where they end, meet or turn.
@@ -16,8 +17,9 @@ pub(super) struct Features {
 }
 
 impl Features {
-    /// The edges whose faces have normals with a cosine below `sharp_cosine`, and the corners where these do
-    /// not continue straight, with a cosine of `straight_cosine` or [`STRAIGHT_COSINE`], whichever is larger.
+    /// The sharp edges: the cosine between the normals of their two faces is below `sharp_cosine`. Corners
+    /// are their ends at which they do not continue straight: two edges continue straight if the cosine
+    /// between their directions is above the larger of `sharp_cosine` and [`STRAIGHT_COSINE`].
     pub(super) fn of(surface: &SurfaceMesh, sharp_cosine: f64) -> Self {
         let at = |vertex: u32| surface.vertices[vertex as usize];
         let normals: Vec<Vector3> = surface
@@ -56,7 +58,7 @@ impl Features {
         Self { segments, corners, segment_tree, corner_tree }
     }
 
-    /// The corner nearest to a point, within `reach` \[m\], of those that count.
+    /// The corner nearest to a point within `reach` \[m\], among those for which `counts` is true.
     pub(super) fn nearest_corner(&self, point: &Vector3, reach: f64, counts: impl Fn(u32) -> bool) -> Option<u32> {
         nearest(&self.corner_tree, point, reach, |corner| {
             if counts(corner) { (self.corners[corner as usize] - point).norm() } else { f64::INFINITY }
@@ -89,7 +91,7 @@ impl Features {
     }
 }
 
-/// The element with the smallest distance to a point below `reach` \[m\].
+/// The element nearest to a point within `reach` \[m\].
 fn nearest(tree: &Bvh, point: &Vector3, reach: f64, distance: impl Fn(u32) -> f64) -> Option<u32> {
     let limit = std::cell::Cell::new(reach);
     let mut best = None;

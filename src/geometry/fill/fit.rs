@@ -1,14 +1,15 @@
 //! Fits the boundary of a filling to the surface, by dividing boundary edges and faces where it misses.
 //!
 //! The vertices of a filling lie on the surface, but its edges and faces cut across the edges of the surface
-//! and along chords of its bends. An edge that misses the surface by more than the tolerance is divided where
-//! it misses most, and the new vertex lies on the surface: at a corner or on an edge of the surface if one is
-//! near. A vertex that is already near such a corner or edge moves there instead. An edge of the filling that
-//! crosses an edge of the surface is divided once, and both halves then lie in the surface's faces: the
+//! and along chords of its bends. An edge that misses the surface by more than the tolerance is divided at
+//! its worst point, and the new vertex lies on the surface: at a corner or on an edge of the surface if one
+//! is near. A vertex that is already near such a corner or edge moves there instead. An edge of the filling
+//! that crosses an edge of the surface is divided once, and both halves then lie in the surface's faces: the
 //! boundary becomes exact in a finite number of divisions where faces are flat.
 //!
-//! Each tetrahedron keeps a corner strictly inside, its volume, its angles within limits and its gradient of
-//! the depth within a limit. A division that would break these is not made, and the miss is reported.
+//! Each tetrahedron keeps a corner strictly inside and a positive volume, and its angles and the gradient of
+//! the depth stay within limits. A division that would break these rules is not made, and the miss is
+//! reported.
 
 use super::features::Features;
 use super::quality::dihedral_range_of;
@@ -18,11 +19,11 @@ use crate::geometry::tetrahedra::{TET_FACES, six_volumes};
 use crate::geometry::{Aabb, VolumeMesh};
 use crate::math::Vector3;
 
-/// The largest number of rounds over the boundary; each halves the longest edges that miss.
+/// The largest number of rounds over the boundary; each treats all parts that miss, the worst first.
 const ROUNDS: usize = 16;
 /// Points of an edge where its distance to the surface is measured, as shares of its length. [-]
 const SAMPLES: [f64; 3] = [0.25, 0.5, 0.75];
-/// A corner or an edge of the surface attracts a new vertex from this share of the divided edge's length.
+/// A corner or an edge of the surface attracts a new vertex within this share of the divided edge's length.
 /// [-]
 const ATTRACTION: f64 = 0.35;
 /// A vertex nearer than this share of the edge's length to the new vertex is moved instead. [-]
@@ -31,7 +32,7 @@ const NEAR_END: f64 = 0.22;
 const END_MIN: f64 = 0.08;
 /// New vertices lie at most this share of the edge's length beside the edge. [-]
 const SHIFT_MAX: f64 = 0.5;
-/// A vertex this near to a corner or edge of the surface lies on it, as a share of the surface's size. [-]
+/// A vertex this near to a corner or edge of the surface lies on it, as a share of the filling's size. [-]
 const ON_FEATURE: f64 = 1e-9;
 /// Dihedral angles [degrees] that a division must keep.
 const DIHEDRAL_MIN: f64 = 1.0;
@@ -43,7 +44,7 @@ const GRADIENT_MAX: f64 = 2.0;
 /// The surface and the limits of a fit.
 pub(super) struct Fit<'a> {
     pub(super) surface: &'a SurfaceDistance<'a>,
-    /// The edges and corners of the surface that the tolerance shows.
+    /// The edges of the surface that are sharp enough to matter for the tolerance, and the corners.
     pub(super) features: &'a Features,
     /// Parts of the boundary farther than this from the surface are divided \[m\].
     pub(super) tolerance: f64,
@@ -86,7 +87,7 @@ struct Done {
     stuck: Vec<Part>,
 }
 
-/// Fits the boundary of `mesh`. `depth` is the depth of each vertex, zero on the boundary. `exposed` tells
+/// Fits the boundary of `mesh`. `depth` is the depth of each vertex, zero on the boundary. `exposed` returns
 /// whether a point of the surface, with the normal there, bounds the inside.
 pub(super) fn fit(
     mesh: &mut VolumeMesh,
@@ -213,7 +214,7 @@ impl<'a, 'm> Fitter<'a, 'm> {
         missing
     }
 
-    /// The point that is farthest from the surface, if beyond the tolerance, and its distance \[m\].
+    /// The point farthest from the surface and its distance \[m\], if that is beyond the tolerance.
     fn worst<const N: usize>(&mut self, points: [Vector3; N]) -> Option<(f64, Vector3)> {
         let mut worst: Option<(f64, Vector3)> = None;
         for point in points {
@@ -253,7 +254,8 @@ impl<'a, 'm> Fitter<'a, 'm> {
         self.settle(part, corners, &ends, length, &target, Place::Face)
     }
 
-    /// Puts a vertex at `target`: the nearest end of the part if that is near and free, a new one otherwise.
+    /// Puts a vertex at `target`. It moves the nearest end of the part if that is near and less bound to the
+    /// surface than `place`, and adds a new vertex otherwise. Returns whether it did.
     fn settle(
         &mut self,
         part: Part,
@@ -366,7 +368,7 @@ impl<'a, 'm> Fitter<'a, 'm> {
         true
     }
 
-    /// The gradient of the depth, which is given at the corners. [-]
+    /// The gradient of the depth in a tetrahedron, from the depths at its corners. [-]
     fn steepness(&self, corners: &[(Vector3, f64); 4]) -> f64 {
         let positions = corners.map(|corner| corner.0);
         let volumes = six_volumes(&positions);

@@ -1,8 +1,9 @@
 //! Fills closed triangle meshes with tetrahedra.
 //!
 //! The surface is checked and repaired ([`check_surface`]). A body-centred cubic lattice is fitted to it
-//! (`stuff`), and vertices near sharp edges are moved onto them (`snap`). The lattice is refined while parts
-//! of the surface are thinner than its cells. The quality of the result is measured.
+//! (`stuff`), and vertices near sharp edges are moved onto them (`snap`). The boundary is divided where it
+//! misses the surface (`fit`). The lattice is refined while parts of the surface are thinner than its cells.
+//! The quality of the result is measured.
 
 mod error;
 mod features;
@@ -53,11 +54,12 @@ const VOLUME_ERROR_MAX: f64 = 0.15;
 /// Without a hint, the lattice is refined while the volume is off by more than this share: thin walls have
 /// holes. [-]
 const DEFAULT_VOLUME_ERROR_MAX: f64 = 0.015;
-/// It is not refined further for the volume alone from this number of tetrahedra on.
+/// From this number of tetrahedra on, the lattice is not refined for the volume alone.
 const HOLLOW_TETS_MAX: usize = 20_000;
-/// Without a tolerance, boundaries of fillings with more tetrahedra are not divided: their edges are short.
+/// Without a given tolerance, the boundary of a filling with more tetrahedra is not divided: its edges are
+/// short.
 const DEFAULT_FIT_TETS_MAX: usize = 60_000;
-/// A volume that is off by more than this share shows holes. [-]
+/// A volume that is off by more than this share is a sign of holes. [-]
 const HOLES_VOLUME_ERROR: f64 = 0.06;
 /// The lattice is refined by this factor until it holds the thin parts. [-]
 const REFINEMENT: f64 = 0.7;
@@ -81,9 +83,10 @@ const FIT_TOLERANCE: f64 = 0.002;
 const VISIBLE_ANGLE: f64 = 4.0;
 /// Smaller angles are taken as rounding \[rad\].
 const ANGLE_MIN: f64 = 1e-3;
-/// Dividing the boundary makes at most this many times as many tetrahedra. [-]
+/// Divisions of the boundary multiply the number of tetrahedra by at most this. [-]
 const FIT_GROWTH: f64 = 20.0;
-/// Where divisions make the boundary intersect itself, nothing is divided in the next of this many attempts.
+/// The largest number of attempts to divide the boundary. Places where it intersected itself are not divided
+/// in the next attempt.
 const FITS_MAX: usize = 2;
 /// The margin around such places, as a share of the spacing. [-]
 const KEPT_MARGIN: f64 = 0.5;
@@ -173,8 +176,9 @@ pub struct Filling {
     pub missed_at: Position,
     /// The requested largest distance between the surface and the filling's boundary \[m\].
     pub surface_tolerance: Option<f64>,
-    /// A resolution hint with which the missed part is filled \[m\]: its median thickness. `None` if nothing
-    /// is missed.
+    /// A resolution hint with which the missed parts are filled \[m\]: the thickness that a tenth of them do
+    /// not exceed, and at most 0.7 of the spacing. `None` if nothing is missed, or if the hint would exceed
+    /// the limit of tetrahedra.
     pub sufficient_hint: Option<f64>,
     /// The quality of the filling.
     pub quality: FillQuality,
@@ -219,7 +223,8 @@ impl Filling {
 
 /// The largest number of refinements for a given tolerance.
 const TOLERANCE_REFINEMENTS_MAX: u32 = 2;
-/// Distances up to this many times the tolerance are met: the boundary is measured at a few points. [-]
+/// A distance up to this many times the tolerance counts as met, because divisions measure the boundary at a
+/// few points only. [-]
 const TOLERANCE_SLACK: f64 = 1.25;
 
 impl Filling {
@@ -380,7 +385,7 @@ fn set_depths(mesh: &VolumeMesh, depth: &mut [f64], surface: &SurfaceDistance) {
 /// surface.
 ///
 /// # Errors
-/// Tetrahedra that overlap without these changes too.
+/// Tetrahedra that overlap even without these changes.
 fn fitted(
     stuffing: Stuffing,
     measure: &Measure,

@@ -17,10 +17,10 @@ use crate::math::Vector3;
 
 /// An edge is sharp if the normals of its faces differ by more than 30 degrees. [-]
 pub(super) const SHARP_COSINE: f64 = 0.866;
-/// A vertex moves at most this share of the lattice's spacing. [-]
+/// A vertex moves by at most this share of the lattice's spacing. [-]
 const REACH: f64 = 0.5;
-/// Dihedral angles [degrees] that a move must keep; slightly narrower than the bounds of the stuffing, 10.7
-/// and 164.8.
+/// Dihedral angles [degrees] that a move must keep; slightly narrower than the bounds of the stuffing, which
+/// are 10.7 and 164.8.
 const DIHEDRAL_MIN: f64 = 12.0;
 const DIHEDRAL_MAX: f64 = 160.0;
 /// Rounds over all vertices: a move, or a move taken back, may make another one possible.

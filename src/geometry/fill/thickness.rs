@@ -1,11 +1,11 @@
 //! Local thickness of a body, for pressures that reach the modulus in the middle of every part.
 //!
 //! The largest ball inside a body that touches its surface at a point is found by shrinking (Ma, Bae and
-//! Choi, 2012): its centre lies on the medial axis, and its radius is half the thickness there. The thickness
-//! at a point is the largest radius of a ball that reaches it, out to [`FULL`] radii, the distance of a
-//! cube's corner from its centre. From there a ball's part falls to zero at [`END`] radii, so that the
-//! thickness of a handle is its own and not that of the body it is attached to, with a smooth change between
-//! both.
+//! Choi, 2012): its centre lies on the medial axis, and its radius is half the thickness there. Half the
+//! thickness at a point is the largest radius of a ball that reaches it. A ball counts fully out to [`FULL`]
+//! radii, the distance of a cube's corner from its centre. From there its weight falls to zero at [`END`]
+//! radii. A handle therefore has its own thickness and not that of the body that carries it, with a smooth
+//! change between the two.
 
 use crate::geometry::VolumeMesh;
 use crate::geometry::surface_distance::SurfaceDistance;
@@ -17,7 +17,7 @@ const FULL: f64 = 1.732_050_807_568_877_2;
 const END: f64 = 2.5;
 /// Steps of the search for the largest ball at a point.
 const SHRINKS: usize = 40;
-/// A ball that touches the surface elsewhere is found to this share of its radius. [-]
+/// A ball may reach through the surface by this share of its radius. [-]
 const TOUCH: f64 = 1e-6;
 /// A ball is left out if others give at least this share of its radius at its centre. [-]
 const COVERED: f64 = 0.97;
@@ -30,15 +30,15 @@ struct Ball {
 }
 
 impl Ball {
-    /// The thickness that the ball gives to a point \[m\].
+    /// Half the thickness that the ball gives to a point \[m\].
     fn at(&self, point: &Vector3) -> f64 {
         let radii = (point - self.center).norm() / self.radius;
         self.radius * ((END - radii) / (END - FULL)).clamp(0.0, 1.0)
     }
 }
 
-/// Half the local thickness at each vertex \[m\], at least its depth, and one on the boundary. `size` is the
-/// largest possible radius \[m\].
+/// Half the local thickness at each vertex \[m\], at least its depth. It is 1 at vertices of the boundary
+/// that no ball reaches. `size` is the largest possible radius \[m\].
 pub(super) fn local(mesh: &VolumeMesh, depth: &[f64], surface: &SurfaceDistance, size: f64) -> Vec<f64> {
     let mut guess = 0;
     let mut balls: Vec<Ball> = mesh

@@ -8,11 +8,11 @@ use crate::math::Vector3;
 /// Lattice edges are shifted sideways by this share of their length while crossings are counted, so that they
 /// do not hit edges of triangles. [-]
 const EDGE_NUDGE: f64 = 1e-7;
-/// Halvings of a lattice edge whose crossings cannot be counted.
+/// The number of halvings of a lattice edge whose crossings do not determine the cut point.
 const HALVINGS: usize = 45;
 
 impl Winding<'_> {
-    /// Minus the winding number at each lattice point inside; 1 at each one outside.
+    /// Minus the winding number at each lattice point inside, and 1 at each lattice point outside.
     pub(super) fn sample(&self, lattice: &Lattice) -> Vec<f64> {
         let mut phi = vec![1.0; lattice.len()];
         let mut crossings = Vec::new();

@@ -11,7 +11,7 @@ use crate::math::Vector3;
 /// The number of triangles of a component from which its surroundings are examined.
 const SAMPLES: usize = 5;
 
-/// Surroundings are examined this far inside the component, as a share of its size. [-]
+/// The surroundings of a component are examined this far inside it, as a share of its size. [-]
 const INWARD: f64 = 1e-5;
 
 /// One component.

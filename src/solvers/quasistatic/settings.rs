@@ -10,7 +10,7 @@ pub enum Engine {
     /// Clarabel's interior-point method: the reference, without warm start and without reuse of memory.
     Clarabel,
     /// Lemke's method for the complementarity problem of Coulomb's law on the pyramid [Pang & Tedrake 2021,
-    /// eq. 6]: no boundary layer, but only for small problems without rows and patches.
+    /// eq. 6]. It has no boundary layer, and it solves only small problems without rows and patches.
     Lemke,
 }
 
@@ -31,11 +31,11 @@ pub enum FrictionCone {
 /// The law of rigid contacts that slide.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FrictionModel {
-    /// The convex friction constraint as it is: a sliding contact keeps a gap of mu h |v_t| [Anitescu 2006].
+    /// The convex friction constraint alone: a sliding contact keeps a gap of mu h |v_t| [Anitescu 2006].
     #[default]
     Relaxed,
-    /// Coulomb's law, from several convex solves: |gamma_t| <= mu gamma_n against the slip, and no gap. It
-    /// needs [`Engine::Cone`] and [`FrictionCone::Exact`].
+    /// Coulomb's law, found by several convex solves: friction opposes the slip, |gamma_t| <= mu gamma_n, and
+    /// there is no gap. It needs [`Engine::Cone`] and [`FrictionCone::Exact`].
     Coulomb,
 }
 
@@ -55,16 +55,17 @@ pub struct QuasistaticSettings {
     pub iterations_max: u32,
     /// Largest number of multiplier updates of an island in one solve.
     pub outer_max: u32,
-    /// sigma [-]: the penalty of a contact is 1 / (sigma w), with w its mean inverse mass in the metric,
-    /// which is diag(Q) plus the stiffness of rows.
+    /// sigma [-]: the penalty of a contact is 1 / (sigma w). Here w is the contact's mean inverse mass in the
+    /// metric, which is diag(Q) plus the stiffness of the rows.
     pub penalty_softness: f64,
-    /// Proximal weight, relative to the metric, of velocities without a term in Q: it holds them between two
-    /// multiplier updates [-]. It changes the path, not the solution.
+    /// Proximal weight of velocities without a term in Q, relative to the metric [-]. It holds them between
+    /// two multiplier updates. It changes the iterates and not the solution.
     pub proximal: f64,
-    /// The largest number of updates of the patches' friction bounds from their normal impulses at the end of
-    /// the step. 0 keeps the initial bounds of the patches.
+    /// Largest number of friction passes; with Coulomb's law at points it is at least 100. Each pass computes
+    /// the friction bounds again from the normal impulses of the last solution. 0 keeps the initial bounds of
+    /// the patches.
     pub friction_passes_max: u32,
-    /// Refreshing ends when no friction bound changes by more than this, relative to the largest bound [-].
+    /// The passes end when no friction bound changes by more than this, relative to the largest bound [-].
     pub friction_tolerance: f64,
 }
 
@@ -90,10 +91,10 @@ impl Default for QuasistaticSettings {
 pub struct QuasistaticResiduals {
     /// Largest entry of Q v - b - impulses: force balance of the generalized velocities [N s] or [N m s].
     pub stationarity: f64,
-    /// Largest violation of the contacts' constraints and of the bounds [m/s] or [rad/s]. The constraint is
-    /// phi/h + n . v_C >= mu |v_t| (or that of the pyramid's rays), without friction in Coulomb's law.
+    /// Largest violation of a contact's constraint or of a bound [m/s] or [rad/s]. The constraint is
+    /// phi/h + n . v_C >= mu |v_t|. A pyramid replaces |v_t| by its rays, and Coulomb's law by 0.
     pub primal: f64,
-    /// Largest distance by which a contact impulse leaves its friction cone: (|gamma_t| - mu gamma_n)+ [N s].
+    /// Largest excess of a contact's friction over its friction cone: (|gamma_t| - mu gamma_n)+ [N s].
     pub cone: f64,
     /// Largest |gamma . y| of a contact, with y = J v + phi/h n, and of a bound \[J\]. In Coulomb's law only
     /// the normal part counts.
@@ -111,16 +112,16 @@ pub struct QuasistaticReport {
     pub iterations: u32,
     /// Multiplier updates of [`Engine::Cone`]; 0 for the other engines.
     pub outer_iterations: u32,
-    /// Refreshes of the friction bounds of patches and, with Coulomb's law, of points.
+    /// Passes that computed the friction bounds again: of patches and, with Coulomb's law, of points.
     pub friction_passes: u32,
-    /// Relative change of a friction bound in the last refresh; above the setting if the limit of refreshes
-    /// was reached [-].
+    /// Largest relative change of a friction bound in the last pass [-]. It is above the setting if the limit
+    /// of passes was reached.
     pub friction_change: f64,
     /// The residuals of the conditions of optimality.
     pub residuals: QuasistaticResiduals,
 }
 
-/// A part of a problem that an error is about.
+/// The part of a problem that an error names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProblemPart {
     /// The contact with this index.
@@ -168,7 +169,7 @@ pub enum QuasistaticError {
          set `inertia: mass`, or support its body"
     )]
     Unbounded {
-        /// The generalized velocity along which the force does most work.
+        /// The generalized velocity along which the force does the most work.
         dof: usize,
         /// Its entry of b [N s] or [N m s].
         impulse: f64,
@@ -181,7 +182,7 @@ pub enum QuasistaticError {
         /// The same constraints, without the weights.
         parts: Vec<ProblemPart>,
     },
-    /// Coulomb's law with another engine than the cone engine, or with a pyramid.
+    /// Coulomb's law was chosen with a pyramid, or with an engine other than the cone engine.
     #[error("Coulomb's law needs the cone engine and the exact cone; use them, or the relaxed friction model")]
     NotForCoulomb,
     /// Derivatives were requested before a linearization.

@@ -21,8 +21,8 @@ use crate::solvers::dynamic::ContactProblem;
 /// [`push_faces_held`] set in gradually.
 const RESOLVED: f64 = 0.5;
 
-/// Points are those of the end of free motion if the depth that is due to turning would be returned faster
-/// than this [m/s].
+/// Points are those at the end of free motion if the depth from turning would return as a speed above this
+/// [m/s].
 const TURNED_SPEED: f64 = 1e-5;
 /// Points at the end of free motion are used up to this depth, as a fraction of the thickness of the thinner
 /// geometry [-].
@@ -337,8 +337,8 @@ impl DynamicContacts {
     /// The points of a rigid pair whose bodies turn, at the end of free motion: their mean [m, world], if
     /// there are any, and the origins of the bodies. At the poses of the start, a turn by an angle a would
     /// take points at the distance R by up to a^2 R/2 into the other body, and the next step would return
-    /// this depth as a speed. `None` if the points of the start serve: the bodies hardly turn, or overlap so
-    /// much at the end of free motion that points there may lie on wrong sides.
+    /// this depth as a speed. `None` if the points of the start are used: the bodies hardly turn, or approach
+    /// or overlap so much in free motion that points at its end may lie on the wrong sides.
     fn points_after_turn(
         &mut self,
         input: &ContactInput<'_>,

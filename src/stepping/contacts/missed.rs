@@ -42,7 +42,7 @@ impl Pairs {
         let (surface, _) = self.surface(active.pair);
         let depth = 0.5 * thinnest(a, b);
         if depth == f64::INFINITY {
-            // A half space has no middle. Its force on a body that is wholly inside it does not grow any more
+            // A half space has no middle. Its force on a body wholly inside it does not grow further
             let (radius, pressed) = (self.smaller_radius(pair, scene), patch_depth(surface));
             let travel = step * approach_speed(surface, &active.p_WC, V);
             let inside = pressed > 2.0 * radius;

@@ -14,8 +14,9 @@ const SAME_POINT: f64 = 1e-3;
 /// faces of a shape is larger.
 const SAME_NORMAL: f64 = 0.99;
 
-/// Where the point p on a geometry touches when its body has moved from its pose in `start` to that in `end`:
-/// it moves with the body, except that a round surface that turns about its center or axis rolls beneath it.
+/// The place of the contact point p on a geometry after its body has moved from its pose in `start` to that
+/// in `end`. It moves with the body, except that a round surface that turns about its center or axis rolls
+/// beneath it.
 pub(super) fn carried_along(geometry: &CollisionGeometry, (start, end): (&Data, &Data), p: &Vector3) -> Vector3 {
     let (X_WB, Y_WB) = (start.X_WB[geometry.body], end.X_WB[geometry.body]);
     let X_WG = X_WB * geometry.X_BG;
@@ -29,7 +30,7 @@ pub(super) fn carried_along(geometry: &CollisionGeometry, (start, end): (&Data, 
     let Y_WG = Y_WB * geometry.X_BG;
     let mut p_GC = X_WG.rotation * (p_G - center_G);
     if matches!(geometry.shape, Shape::Cylinder { .. }) {
-        // It rolls about its axis only, and tips over a rim with it.
+        // It rolls about its axis only. Turns of the axis carry the point along.
         let (axis, tipped) = (X_WG.rotation * Vector3::z(), Y_WG.rotation * Vector3::z());
         p_GC = UnitQuaternion::rotation_between(&axis, &tipped).map_or(p_GC, |swing| swing * p_GC);
     }

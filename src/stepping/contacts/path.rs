@@ -1,9 +1,9 @@
 //! The motion of rigid pairs through a solved step, compared with what their contact points predict.
 //!
-//! A step knows gaps to first order: its points and normals are those of its start. Convex shapes that only
-//! move along straight lines cannot end deeper in each other than that. Shapes that turn can, and they can
-//! pass through each other or turn away from a body that they press on. Each pair that turns and whose way
-//! may meet is therefore looked at along its motion.
+//! A step predicts gaps to first order: its points and normals are those of its start. Convex shapes that
+//! only translate cannot end deeper in each other than predicted. Shapes that turn can, and they can pass
+//! through each other or turn away from a body that they press on. A pair is therefore examined along its
+//! motion if it turns or is not convex, and if the boxes around the paths of its geometries overlap.
 
 use super::missed::smallest_extent;
 use super::pairs::Pairs;
@@ -13,25 +13,24 @@ use crate::multibody::Data;
 use crate::scene::{CollisionGeometry, ContactKind, ContactPair, Scene};
 use crate::solvers::quasistatic::QuasistaticProblem;
 
-/// Two rigid geometries may end a step, or a part of it, deeper in each other by this distance than their
-/// points predict \[m\]. With the Jacobians of the middle, a point at the distance r from the centre of a
-/// turn is off by r turn^3/24: 20 um for half a metre and 0.1 rad.
+/// The largest depth of two rigid geometries at the end of a step, or of a part of it, beyond the depth that
+/// their points predict \[m\]. With the Jacobians of the middle, a point at the distance r from the centre of
+/// a turn is off by r turn^3/24: 20 um for half a metre and 0.1 rad.
 const DEEPER_MAX: f64 = 1e-4;
-/// The largest turn in one solve of two rigid geometries that press on each other \[rad\]: lever arms and
-/// normals of the start are then off by its cosine and its sine.
+/// The largest turn in one solve of two rigid geometries that press on each other \[rad\]. Beyond it, the
+/// lever arms and normals of the start no longer serve.
 const TURN_MAX: f64 = 0.3;
-/// The turn between the poses from which the box around the way of a geometry is made \[rad\]: the arc
-/// between two of them leaves its chord by an eighth of this fraction of the chord.
+/// The largest turn between two poses from which the box around the path of a geometry is made \[rad\]. The
+/// arc between them leaves its chord by an eighth of this turn times the chord.
 const BOX_TURN: f64 = 0.2;
 const BOXES_MAX: f64 = 64.0;
-/// Between two looks a pair moves by this fraction of the smallest extent of the thinner geometry [-], and it
-/// passes through if it is that much too deep in one of them.
+/// Between two poses at which it is examined, a pair moves by this fraction of the smallest extent of the
+/// thinner geometry [-]. It passes through if at one of them it is deeper than this fraction.
 const LOOK_PART: f64 = 0.25;
 const LOOKS_MAX: f64 = 64.0;
-/// The arc of a way may be longer than the distance between its ends by this factor [-].
+/// The arc of a path is at most this many times as long as the distance between its ends [-].
 const ARC: f64 = 1.25;
-/// Turns are taken from the velocities if they are above this \[rad\]: rotation matrices show only what
-/// remains of whole turns.
+/// Turns above this are taken from the velocities \[rad\], because rotation matrices do not show whole turns.
 const FOLDED: f64 = 2.0;
 
 /// The way in which a solution misjudges the motion of two rigid geometries.
@@ -53,14 +52,14 @@ pub(in crate::stepping) struct PathMistake {
     pub(in crate::stepping) kind: Misjudged,
 }
 
-/// A pair to look at along its motion.
+/// A pair to examine along its motion.
 #[derive(Clone, Copy, Debug)]
 struct Look {
     pair: usize,
-    /// The depth that it may have at the end, and before \[m\].
+    /// The largest allowed depth at the end, and before the end \[m\].
     at_end: f64,
     before: f64,
-    /// The number of poses at which it is looked at.
+    /// The number of poses at which it is examined.
     count: u32,
 }
 
@@ -82,9 +81,8 @@ pub(super) struct Solution<'a> {
 
 impl PathCheck {
     /// Looks for a rigid pair whose motion `solution` misjudges. `at_start` has the contact points and the
-    /// poses at the start, with the velocities of the solution. `cones` are the pairs with points,
-    /// ascending, each with the index of its first contact. `place` writes the poses after a part of the
-    /// motion.
+    /// poses at the start, with the velocities of the solution. `cones` are the pairs with points, ascending,
+    /// each with the index of its first contact. `place` writes the poses after a fraction of the motion.
     pub(super) fn find(
         &mut self,
         scene: &Scene,
@@ -105,7 +103,8 @@ impl PathCheck {
         mistake
     }
 
-    /// Chooses the pairs to look at along the motion that ends at the poses in `end`.
+    /// Chooses the pairs to examine along the motion that ends at the poses in `end`. Returns a pair that
+    /// turns too far while it presses.
     fn choose(
         &mut self,
         scene: &Scene,
@@ -166,12 +165,12 @@ impl PathCheck {
         mistake
     }
 
-    /// Looks at the chosen pairs, first at the end of the motion, which is in `data`.
+    /// Examines the chosen pairs, first at the end of the motion, whose poses are in `data`.
     fn look(&mut self, scene: &Scene, data: &mut Data, place: &mut impl FnMut(f64, &mut Data)) -> Option<PathMistake> {
         let Self { pairs, looks, .. } = self;
         let count = looks.iter().map(|look| look.count).max()?;
         for number in 0..count {
-            // The end, and then from the start on
+            // First the end, then the poses from the start on
             if number > 0 {
                 place(f64::from(number) / f64::from(count), data);
             }
@@ -194,7 +193,7 @@ impl PathCheck {
     }
 }
 
-/// Puts a box around the way of each geometry, and leaves the end of the motion in `data`.
+/// Puts a box around the path of each geometry, and leaves the end of the motion in `data`.
 fn sweep(
     scene: &Scene,
     (pairs, start): (&mut Pairs, &Data),
@@ -249,8 +248,8 @@ impl<'a> Motion<'a> {
         self.geometries.iter().map(|geometry| smallest_extent(geometry)).fold(f64::INFINITY, f64::min)
     }
 
-    /// The turn of one geometry against the other \[rad\], as far as it changes their shapes: a ball does not
-    /// change by turning, nor a cylinder about its axis, nor a half space about its normal.
+    /// The turn of one geometry against the other \[rad\], without turns that leave a shape as it is: those
+    /// of a ball, of a cylinder about its axis, and of a half space about its normal.
     fn turn(&self) -> f64 {
         let [A, B] =
             [0, 1].map(|side| (&self.geometries[side].shape, &self.start[side].rotation, &self.end[side].rotation));
@@ -264,7 +263,7 @@ impl<'a> Motion<'a> {
             _ => unfold(angle(start, end), spin),
         };
         let turn = relative.min(own(A, self.spins[0]) + own(B, self.spins[1]));
-        // The swing of the axis of the one in the frame of the other
+        // The swing of the axis of one geometry in the frame of the other
         let swing = |of: (&Shape, &Rotation, &Rotation), to: (&Shape, &Rotation, &Rotation)| {
             between(&(to.1.inverse() * of.1 * Vector3::z()), &(to.2.inverse() * of.2 * Vector3::z()))
         };
@@ -280,7 +279,7 @@ impl<'a> Motion<'a> {
     }
 }
 
-/// The angle of the rotation between two \[rad\], accurate for small ones.
+/// The angle between two rotations \[rad\], accurate for small angles.
 fn angle(a: &Rotation, b: &Rotation) -> f64 {
     let half_sine = (a.matrix() - b.matrix()).norm() / (2.0 * std::f64::consts::SQRT_2);
     2.0 * half_sine.min(1.0).asin()

@@ -33,8 +33,8 @@ const MOTION_PART: f64 = 0.2;
 /// points share a load.
 const POINT_STIFFNESS: f64 = 1e8;
 
-/// A point that sticks under this force creeps at the stiction tolerance \[N\]. Friction that nothing
-/// determines then fades, as in the other modes, instead of staying from its first step.
+/// A point that sticks under this force creeps at the stiction tolerance \[N\]. Friction that no equation
+/// determines then fades, as in the other modes, and does not remain from the first step.
 const CREEP_LOAD: f64 = 10.0;
 
 /// A point whose velocity along its normal changes by less than this fraction of that across it has no normal

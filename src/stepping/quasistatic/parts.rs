@@ -2,8 +2,8 @@
 //! not settle in small parts either, it fails with the reason.
 //!
 //! A step whose motion misjudges the gaps of rigid bodies, because they turn too far in it, is divided where
-//! that happens: the part that failed is halved, and parts grow again behind it. The error of the gaps falls
-//! with the square of a part's turn.
+//! that happens: the part that failed is halved, and later parts grow again. The error of the gaps falls with
+//! the square of a part's turn.
 
 use super::failure::{Failure, PartStart, explain};
 use super::step::QuasistaticStep;
@@ -18,7 +18,7 @@ use crate::stepping::settings::CommonSettings;
 const PARTS_MAX: u32 = 32;
 /// The smallest part is this fraction of a step, as its inverse.
 const UNITS: u32 = 4096;
-/// The largest number of parts that may fail in a walk through a step with parts of different lengths.
+/// The largest number of parts that may fail in a step with parts of different lengths.
 const FAILURES_MAX: u32 = 300;
 /// Parts double after this number of successes in a row.
 const SUCCESSES: u32 = 2;

@@ -43,8 +43,8 @@ fn with(surface: &SurfaceMesh, settings: FillSettings) -> Filling {
     filling
 }
 
-/// A hole of 48 flat faces: with a tolerance the boundary follows them, and without one to 0.2 % of the
-/// size, at twice which the samples of both surfaces see it at most. The lattice alone is off by 0.5 mm.
+/// The boundary follows a hole of 48 flat faces to a given tolerance, and without one to 0.2 % of the size.
+/// The samples of both surfaces may show twice that. The lattice alone is off by 0.5 mm.
 #[test]
 fn a_hole_is_followed_to_the_tolerance() {
     let plate = plate_with_hole(0.0101, 48);
@@ -61,7 +61,7 @@ fn a_hole_is_followed_to_the_tolerance() {
     assert!(!fine.notes().any(|note| matches!(note, MeshNote::Off { .. })));
 }
 
-/// Every tetrahedron keeps a corner inside, and the depth rises by no more than twice the distance.
+/// Every tetrahedron keeps a corner inside, and the gradient of the depth is at most 2 and not 0.
 #[test]
 fn divided_tetrahedra_keep_a_slope() {
     for turn in 0..3 {
@@ -79,7 +79,7 @@ fn divided_tetrahedra_keep_a_slope() {
     }
 }
 
-/// A tolerance that cannot be met is said, with the distance.
+/// A note reports a tolerance that cannot be met, with the two settings that help.
 #[test]
 fn a_tolerance_that_is_not_met_is_reported() {
     // The tip of a wedge is finer than any lattice.
@@ -142,8 +142,8 @@ fn the_overlap_of_parts_has_its_mass_once() {
     assert!((second[(2, 2)] / zz - 1.0).abs() < 0.02, "{} {zz}", second[(2, 2)]);
 }
 
-/// A thin bar on a cube: with the local thickness the pressure in the middle of the bar is the modulus, with
-/// the depth only its share of the cube's depth. In the cube both fields are the same.
+/// A thin bar on a cube. With the local thickness, the pressure reaches the modulus in the middle of the bar.
+/// With the depth, it reaches only the ratio of both depths times the modulus. In the cube both fields agree.
 #[test]
 fn local_thickness_makes_thin_parts_as_stiff_as_thick_ones() {
     let (cube, bar) = (0.03, 0.006);

@@ -91,8 +91,8 @@ fn faults_of(seeds: std::ops::Range<u64>, options: DynamicStepping) -> Vec<Strin
     seeds.filter_map(of).collect()
 }
 
-/// A part of the drops of `isobar experiment random-drops`: no gain of energy beyond m g dt v, nothing that
-/// is not finite, and rest. With the surfaces of the paper the same drops have faults.
+/// A part of the drops of `isobar experiment random-drops`: they gain no energy beyond m g dt v, stay finite
+/// and come to rest. With the surfaces of the paper the same drops have faults.
 #[test]
 fn drops_gain_no_energy_and_come_to_rest() {
     let faults = faults_of(0..60, DynamicStepping::default());

@@ -1,5 +1,5 @@
-//! Bodies that turn while they touch others: contact keeps the angular momentum of all bodies, and gives
-//! bodies that spin on the ground no energy.
+//! Bodies that turn while they touch others: contact keeps the angular momentum of free bodies, and gives no
+//! energy to bodies that spin on the ground.
 
 use isobar::geometry::Shape;
 use isobar::math::{RigidTransform, Rotation, SpatialVelocity, Vector3};
@@ -22,11 +22,11 @@ fn angular_momentum(simulation: &Simulation) -> Vector3 {
     simulation.scene().free_bodies().iter().map(|body| of_body(*body)).sum()
 }
 
-/// Two boxes fly into each other without gravity, at random, the second one's frame off its centre of mass.
-/// Their angular momentum is conserved to rounding: each step rounds it by some 1e-16.
+/// Two boxes with random poses and spins collide without gravity. The origin of the second one is not its
+/// centre of mass. Their angular momentum is conserved to rounding, which is some 1e-16 in each step.
 ///
-/// Regression: compliant boxes lost or gained up to 0.9 % of m v a/2 at 1 ms and 12 % at 10 ms; boxes that
-/// are no cubes, also rigid ones, 0.8 % and 4 %.
+/// Regression: compliant boxes lost or gained up to 0.9 % of m v a/2 at 1 ms and 12 % at 10 ms. Rigid boxes
+/// with unequal sides lost or gained 0.8 % and 4 %.
 #[test]
 fn colliding_bodies_keep_their_angular_momentum() {
     let size = Vector3::new(0.1, 0.05, 0.02);
@@ -68,11 +68,12 @@ fn colliding_bodies_keep_their_angular_momentum() {
     assert!(met > 20, "only {met} of 36 pairs met");
 }
 
-/// Rigid ellipsoids and capsules that lie and spin on frictionless ground, about a tilted axis, gain no
-/// energy in 6 s. The bound leaves the roundings of 6,000 steps.
+/// Rigid ellipsoids and capsules that spin on the ground gain no energy in 6 s: without friction about a
+/// nearly vertical and a tilted axis, and with friction. The bound leaves room for the rounding of 6,000
+/// steps.
 ///
-/// Regression: the overlap that a turn within a step makes came back as a speed: 36 times the energy for an
-/// ellipsoid at 5 ms.
+/// Regression: the overlap from a turn within a step came back as a speed. An ellipsoid at 5 ms gained 36
+/// times its energy.
 #[test]
 fn spinning_bodies_on_the_ground_gain_no_energy() {
     let lies = Rotation::from_axis_angle(&Vector3::y_axis(), std::f64::consts::FRAC_PI_2);

@@ -276,10 +276,10 @@ fn a_plate_does_not_pass_through_a_thin_plate() {
     }
 }
 
-/// A link is stopped by a compliant post at 0.2 rad, whatever its command, and pushes a rigid cube on its
-/// way: the cube ends at the link. Its contact has the Jacobians of the middle of this motion, and not of the
-/// motion without the post, which would leave it 12 to 70 mm inside the link. A turn of 0.2 rad leaves an
-/// error of its third power, a twenty-fourth times the lever of 0.46 m.
+/// A compliant post stops a link at 0.2 rad for any command, and the link pushes a rigid cube on its way: the
+/// cube ends at the link. Its contact uses the Jacobians at the middle of this motion. Those of the motion
+/// without the post would leave it 12 to 70 mm inside the link. A turn of 0.2 rad leaves an error of its
+/// third power, a twenty-fourth times the lever of 0.46 m.
 #[test]
 fn rigid_contact_follows_the_motion_that_a_field_stops() {
     for command in [0.3, 1.0, 2.5] {

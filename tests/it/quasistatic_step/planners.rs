@@ -141,8 +141,7 @@ fn a_smoothed_step_is_continuous_where_detection_begins() {
     assert!(step(0.004, 0.0).0 > 1e-3, "the finger acts at a distance");
 }
 
-/// A smoothed step that fails leaves the positions that hold: the next step without a command goes on to
-/// them.
+/// A smoothed step that fails keeps the held positions: the next step without a command moves towards them.
 #[test]
 fn a_smoothed_step_that_fails_keeps_the_held_positions() {
     let mut rollout = SmoothedRollout::new(&finger()).expect("a quasistatic simulation");

@@ -1,4 +1,5 @@
-//! Bodies and links that turn far in a step: they meet what is in their way, and end on it, not in it.
+//! Bodies and links that turn far in a step: they meet the bodies in their way, and end on them and not in
+//! them.
 
 use std::f64::consts::FRAC_PI_2;
 
@@ -12,7 +13,7 @@ use isobar::stepping::{JointCommand, QuasistaticDerivatives, Simulation, Snapsho
 use super::{add_box, add_finger, add_ground, bits, positions, rigid, simulate, spring};
 use crate::worlds::{GRAVITY, at, quasistatic};
 
-/// Bodies may end a part of a step this much deeper in each other than they should \[m\].
+/// Bodies may end a part of a step deeper in each other than predicted by this distance \[m\].
 const DEEPER: f64 = 1e-4;
 
 /// A link of 0.5 m with the half width 0.02 m along x, on a revolute joint about z at the height `z`.
@@ -44,8 +45,9 @@ fn stop() -> f64 {
     (0.02 / radius).acos() - (0.03_f64 / 0.32).atan()
 }
 
-/// An arm is commanded through a fixed post, at once and from near it: it stops at its edge in the first step
-/// already, at any step and with any limit of its effort, and pulls with its stiffness times what remains.
+/// An arm is commanded through a fixed post, from far and from near. It stops at the edge of the post in the
+/// first step, for steps of any length, with and without a limit of its effort. Its effort is then its
+/// stiffness times the remaining angle, or the limit.
 #[test]
 fn an_arm_stops_at_a_post_in_its_way() {
     let (stop, stiffness) = (stop(), 100.0);
@@ -70,15 +72,15 @@ fn an_arm_stops_at_a_post_in_its_way() {
             let mut snapshot = Snapshot::default();
             simulation.snapshot_into(&mut snapshot);
             let (effort, expected) = (snapshot.joint_effort.as_slice()[0], (stiffness * (to - stop)).min(limit));
-            // The rest of the first step's error, of up to 0.1 mm at 0.32 m.
+            // The error of the position is up to 0.1 mm at 0.32 m.
             let tolerance = stiffness * DEEPER / 0.32;
             assert!((effort - expected).abs() < tolerance, "{label}: {effort} N m for {expected}");
         }
     }
 }
 
-/// A free cube in the way of the arm is pushed, and is never in the arm: its centre stays half the arm and
-/// half the cube ahead of the arm's middle, or beyond its tip.
+/// An arm pushes a free cube that is in its way, and never enters it. The centre of the cube stays half the
+/// width of the arm and half the cube ahead of the middle of the arm, or is beyond its tip.
 #[test]
 fn a_cube_in_the_way_of_an_arm_is_pushed() {
     for (to, step) in [1.0, 1.5, 2.5].into_iter().flat_map(|to| [0.4, 0.1, 0.02].map(|step| (to, step))) {
@@ -111,8 +113,8 @@ fn lowest(simulation: &Simulation, body: BodyIndex, size: &Vector3) -> f64 {
     X_WB.translation.z - (0..3).map(|axis| (X_WB.rotation[(2, axis)] * half[axis]).abs()).sum::<f64>()
 }
 
-/// A rod, a slab and a cube that fall on an edge or corner, and over, end every step on the ground and lie
-/// flat in the end.
+/// A rod, a slab and a cube fall on an edge or a corner and tip over. They never end a step below the ground,
+/// and lie flat at the end.
 #[test]
 fn bodies_that_fall_over_stay_above_the_ground() {
     let falls = [
@@ -167,8 +169,8 @@ fn push_over_an_edge(step: f64, properties: &ContactProperties) -> Result<(Vecto
     Ok((simulation.data().X_WB[body].translation.vector, least))
 }
 
-/// A finger pushes a rigid box over the edge of a table: it tips, falls and comes to rest on the floor, at
-/// any step.
+/// A finger pushes a rigid box over the edge of a table. The box tips, falls and ends on the floor, for steps
+/// of any length.
 #[test]
 fn a_box_is_pushed_over_an_edge() {
     for step in [0.2, 0.1, 0.05, 0.02, 0.01] {
@@ -178,9 +180,9 @@ fn a_box_is_pushed_over_an_edge() {
     }
 }
 
-/// Two fingers slide along a plane that they cannot leave, with the plane at their lower faces, or above them
-/// by rounding or by more: the contact has no force that a motion could balance, and the fingers follow
-/// their commands.
+/// Two fingers slide along a plane that they cannot leave. The plane is at their lower faces, or above them
+/// by rounding or by more. No motion could balance a force of this contact, so it has none, and the fingers
+/// follow their commands.
 #[test]
 fn fingers_slide_along_a_plane_that_they_cannot_leave() {
     for overlap in [0.0, 1e-9, 1e-7, 1e-5, 1e-4] {
@@ -210,7 +212,7 @@ fn fingers_slide_along_a_plane_that_they_cannot_leave() {
 }
 
 /// An arm turns by a right angle away from the post in one step: nothing is in its way, so the step needs one
-/// part and has the derivatives of its program.
+/// part, and none of its derivatives are differences of steps.
 #[test]
 fn a_free_turn_needs_one_part() {
     let mut builder = SceneBuilder::new();
@@ -226,8 +228,8 @@ fn a_free_turn_needs_one_part() {
     assert!((simulation.state().q[0] + FRAC_PI_2).abs() < 1e-9);
 }
 
-/// The derivative of a step in parts is the difference of such steps: an arm that ends at a post does not
-/// follow its command any farther.
+/// The derivative of a step in parts is a difference of such steps. An arm that ends at a post does not
+/// follow a farther command.
 #[test]
 fn an_arm_at_a_post_has_the_derivatives_of_its_steps() {
     let mut builder = SceneBuilder::new();

@@ -1,10 +1,11 @@
-//! Newton's method on problems with a known solution.
+//! The accuracy of Newton's method, and its number of steps in a heap.
 
 use super::super::samples::{LAW, push_square};
 use super::*;
 use crate::math::Vector6;
 
-/// A block of 1 kg on a patch of faces that carries its weight, pushed sideways [N s] and turned.
+/// A block of 1 kg that moves with v0 on a patch of faces that carries its weight; `push` is a sideways
+/// impulse [N s].
 fn block(push: f64, v0: &[f64; 6]) -> ContactProblem {
     let mut problem = ContactProblem::default();
     problem.reset(&[0..3, 3..6]);
@@ -25,9 +26,9 @@ fn block(push: f64, v0: &[f64; 6]) -> ContactProblem {
     problem
 }
 
-/// Twenty-four blocks, each pressed on the ground and on the next one, that slide in all directions at
-/// the start, and many of which are held at the end. Newton's method on the velocities alone takes 23
-/// steps, because each line search ends where the first of the contacts turns its friction.
+/// Twenty-four blocks press on the ground, and each on the next one. At the start they slide in all
+/// directions; at the end many of them stick. Newton's method on the velocities alone takes 23 steps, because
+/// each line search ends where the friction of the first contact turns.
 #[test]
 fn many_contacts_that_stop_sliding_take_few_steps() {
     const BLOCKS: usize = 24;
@@ -58,8 +59,8 @@ fn many_contacts_that_stop_sliding_take_few_steps() {
     assert!(report.status == SolveStatus::Converged && report.iterations <= 15, "{report:?}");
 }
 
-/// Oracle: the same solver with a tolerance too small for a last step with old factors. The cases range
-/// from rest through sticking to slipping, and to a start far from the solution.
+/// Oracle: the same solver with a tolerance so small that no last step uses old factors. The cases go
+/// from rest through sticking to slipping, and on to a start far from the solution.
 #[test]
 fn ends_within_its_tolerance_of_the_minimum() {
     let far = [0.3, -0.2, 0.5, 0.4, -0.1, -0.05];
