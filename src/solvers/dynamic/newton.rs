@@ -297,8 +297,8 @@ impl NewtonSolver {
                     return Ok(SolveReport { status: SolveStatus::Converged, iterations, residual: resolved });
                 }
             }
-            // The line search has found no better point, and would find none again: rounding moves the solution
-            // to and fro.
+            // The line search has found no better point, and would find none again: rounding moves the
+            // solution to and fro.
             let rounded = idle_steps >= 2 * IDLE_STEPS_MAX && residual <= ROUNDED * settings.tolerance;
             if iterations > 0 && residual == before || rounded {
                 return Ok(SolveReport { status: SolveStatus::Stalled, iterations, residual });
