@@ -104,6 +104,9 @@ pub fn draw(file: &Path, charts: &[Chart]) -> Result<(), PlotError> {
     root.present().map_err(|error| fail(error.to_string()))
 }
 
+/// Larger values are drawn at this one: the length of an axis must be a finite number.
+const LARGEST: f64 = 1e200;
+
 /// The interval of the values with a margin; never empty.
 fn span(values: impl Iterator<Item = f64> + Clone) -> std::ops::Range<f64> {
     let low = values.clone().fold(f64::INFINITY, f64::min);
@@ -111,6 +114,7 @@ fn span(values: impl Iterator<Item = f64> + Clone) -> std::ops::Range<f64> {
     if !(low.is_finite() && high.is_finite()) {
         return 0.0..1.0;
     }
+    let (low, high) = (low.clamp(-LARGEST, LARGEST), high.clamp(-LARGEST, LARGEST));
     let margin = (0.05 * (high - low)).max(1e-3 * high.abs()).max(1e-9);
     low - margin..high + margin
 }
@@ -130,7 +134,7 @@ fn alike(x: std::ops::Range<f64>, y: std::ops::Range<f64>) -> (std::ops::Range<f
 fn panel_of(panel: &DrawingArea<SVGBackend<'_>, plotters::coord::Shift>, chart: &Chart) -> Result<(), String> {
     let logarithmic = chart.scale == Scale::Logarithmic;
     // Values are plotted by their logarithm and labelled by their value, so both scales use one kind of axis.
-    let to = |x: f64| if logarithmic { x.max(f64::MIN_POSITIVE).log10() } else { x };
+    let to = |x: f64| if logarithmic { x.max(f64::MIN_POSITIVE).log10() } else { x.clamp(-LARGEST, LARGEST) };
     let points = || chart.series.iter().flat_map(|series| series.points.iter());
     let x = span(points().map(|(x, _)| to(*x)));
     let y = span(points().map(|(_, y)| to(*y)));
@@ -239,6 +243,13 @@ mod tests {
             assert!(lines.iter().all(|line| line.chars().count() <= NAME_MAX), "{lines:?}");
         }
         assert_eq!(broken("peg/peg_0 - left_finger/left_tip"), ["peg/peg_0 - left_finger/", "left_tip"]);
+    }
+
+    /// Regression: an axis of infinite length was divided without end.
+    #[test]
+    fn axes_of_huge_values_are_finite() {
+        let axis = span([1e308, -1e308].into_iter());
+        assert!((axis.end - axis.start).is_finite() && axis.start < axis.end, "{axis:?}");
     }
 
     /// Small values have an exponent, and the tick at zero has none.

@@ -16,7 +16,8 @@ const TRIANGLE: usize = 50;
 pub(super) fn read(bytes: &[u8]) -> Result<SurfaceMesh, Malformed> {
     let stated = bytes.get(80..HEAD).and_then(|count| count.try_into().ok()).map(u32::from_le_bytes);
     let binary_length = stated.map(|count| HEAD + TRIANGLE * count as usize);
-    let says_solid = bytes.trim_ascii_start().starts_with(b"solid");
+    let first = bytes.trim_ascii_start();
+    let says_solid = first.get(..5).is_some_and(|word| word.eq_ignore_ascii_case(b"solid"));
     // Some binary writers begin the header with "solid". The exact length identifies such a file. Zero bytes,
     // which a text does not have, identify one with data after the triangles.
     let is_binary = |length: usize| length == bytes.len() || !says_solid || bytes.contains(&0);
@@ -35,25 +36,35 @@ fn read_binary(bytes: &[u8], length: usize) -> Result<SurfaceMesh, Malformed> {
     // The free part of the header is blanked, so that no text in it is taken for an ASCII file.
     let mut blanked = vec![0; 80];
     blanked.extend_from_slice(&bytes[80..length]);
-    collect(&blanked)
+    let mut welder = Welder::default();
+    collect(&blanked, &mut welder)?;
+    Ok(welder.finish())
 }
 
+/// Reads all solids of a text, as CAD programs write an assembly.
 fn read_ascii(bytes: &[u8]) -> Result<SurfaceMesh, Malformed> {
-    let text = String::from_utf8_lossy(bytes);
-    if !text.contains("endsolid") {
-        return Err(Malformed::new("`endsolid` at the end", "no such line"));
+    let text = String::from_utf8_lossy(bytes).to_ascii_lowercase();
+    let mut rest = text.trim_start();
+    let mut welder = Welder::default();
+    while rest.starts_with("solid") {
+        let Some(end) = rest.find("endsolid") else {
+            return Err(Malformed::new("`endsolid` at the end", "no such line"));
+        };
+        let end = rest[end..].find('\n').map_or(rest.len(), |line| end + line + 1);
+        let (solid, others) = rest.split_at(end);
+        collect(solid.as_bytes(), &mut welder)?;
+        rest = others.trim_start();
     }
-    collect(text.trim_start().as_bytes())
+    Ok(welder.finish())
 }
 
-fn collect(bytes: &[u8]) -> Result<SurfaceMesh, Malformed> {
+fn collect(bytes: &[u8], welder: &mut Welder) -> Result<(), Malformed> {
     let refused = |error: &dyn std::fmt::Display| Malformed::new("facets of three vertices", error.to_string());
     let mut cursor = Cursor::new(bytes);
     let triangles = stl_io::create_stl_reader(&mut cursor).map_err(|error| refused(&error))?;
-    let mut welder = Welder::default();
     for triangle in triangles {
         let corners = triangle.map_err(|error| refused(&error))?.vertices;
         welder.triangle(corners.map(|corner| Vector3::new(corner[0].into(), corner[1].into(), corner[2].into())));
     }
-    Ok(welder.finish())
+    Ok(())
 }

@@ -64,6 +64,21 @@ fn stl_is_read_and_welded() {
     }
 }
 
+/// An assembly is one solid after the other. Regression: all but the first were left out silently. Some programs
+/// write the words in capitals.
+#[test]
+fn all_solids_of_an_stl_text_are_read() {
+    let path = golden().join("workspace/src/stack/toy_folder/meshes/tetra.stl");
+    let one = std::fs::read_to_string(path).expect("an STL file");
+    let two = format!("{one}\n{}", one.replace("1 0 0", "3 0 0").to_uppercase());
+    let read = |text: &str| read_bytes(text.as_bytes(), "t.stl".as_ref(), &ONE).unwrap();
+    let (MeshData::Surface(one), MeshData::Surface(two)) = (read(&one), read(&two)) else { panic!("surfaces") };
+    assert_eq!((one.triangles.len(), two.triangles.len()), (4, 8));
+    let cut = "solid a\nendsolid a\nsolid b\nfacet normal 0 0 1\n";
+    let message = read_bytes(cut.as_bytes(), "t.stl".as_ref(), &ONE).unwrap_err().to_string();
+    assert!(message.contains("endsolid"), "{message}");
+}
+
 #[test]
 fn obj_groups_become_one_closed_mesh() {
     let cube = surface(&toy("cube.obj"), [1.0; 3]);

@@ -196,8 +196,8 @@ fn add(
     let (urdf, label, folder) = match resource.uri.as_str() {
         "" => (resource.text, PathBuf::from("resource_string"), folder),
         uri => {
+            refuse_xacro(Path::new(uri))?;
             let file = find(uri, &folder, packages)?;
-            refuse_xacro(&file)?;
             check_ending(&file, &["urdf", "sdf", "xml"], spawn::UNSUPPORTED_FORMAT)?;
             let folder = file.parent().unwrap_or(Path::new("")).to_path_buf();
             (read(&file, spawn::RESOURCE_PARSE_ERROR)?, file, folder)
