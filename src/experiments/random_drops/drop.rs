@@ -253,7 +253,8 @@ impl Drop {
     /// its contact \[s\]; `depth` \[m\] is its depth at rest. Infinite without dissipation.
     ///
     /// - Hunt-Crossley: a bounce has e = 1 - 2/3 d v for small d v, so 1/v grows by 2 d/3 in the time 2 v/g
-    ///   of a flight. The result is (3/(g d)) ln(v/slow). Vibrations in contact end sooner, at the rate g d/2.
+    ///   of a flight. The result is (3/(g d)) ln(v/slow). Vibrations in contact end sooner, at the rate
+    ///   g d/2.
     /// - Linear: a mass on a spring with w^2 = g/depth and the damping ratio z = tau w/2 bounces with
     ///   e = exp(-pi z), and its vibration ends at the rate z w. Light damping is the worst case.
     /// - Rigid bodies do not bounce. A body that slides needs friction above 0.1 to come to rest.
