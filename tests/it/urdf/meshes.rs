@@ -64,8 +64,8 @@ fn stl_is_read_and_welded() {
     }
 }
 
-/// An assembly is one solid after the other. Regression: all but the first were left out silently. Some programs
-/// write the words in capitals.
+/// An assembly is one solid after the other. Regression: all but the first were left out silently. Some
+/// programs write the words in capitals.
 #[test]
 fn all_solids_of_an_stl_text_are_read() {
     let path = golden().join("workspace/src/stack/toy_folder/meshes/tetra.stl");
