@@ -34,8 +34,8 @@ impl Default for NewtonSettings {
 pub enum SolveStatus {
     /// The residual is within the tolerance.
     Converged,
-    /// The Newton direction is not a direction of descent, or no step along it changes the residual: it is
-    /// down to rounding, or it is NaN.
+    /// The Newton direction is not a direction of descent, or steps along it hardly change the residual: a
+    /// kink or rounding stops the method near the solution, or the residual is NaN.
     Stalled,
     /// The iteration limit was reached.
     IterationLimit,
@@ -89,8 +89,9 @@ const DIRECTIONS_FROM: u32 = 3;
 /// fraction [`IDLE`] of the residual: a contact that hardly slips can hold them.
 const IDLE_STEPS_MAX: u32 = 5;
 const IDLE: f64 = 0.9;
-/// After twice as many such steps, a residual below this multiple of the tolerance is that of rounding [-].
-const ROUNDED: f64 = 100.0;
+/// After twice as many such steps, a kink or rounding stops the method at a residual below this multiple of
+/// the tolerance [-].
+const STOPPED: f64 = 100.0;
 
 /// The solver's memory, reused from step to step.
 #[derive(Clone, Debug, Default)]
@@ -182,7 +183,6 @@ impl NewtonSolver {
         x: &mut [f64],
     ) -> Result<(), NotPositiveDefinite> {
         self.prepare(problem)?;
-        self.with_directions = false;
         let mut islands = std::mem::take(&mut self.islands);
         islands.build(problem);
         let mut done = Ok(());
@@ -297,10 +297,10 @@ impl NewtonSolver {
                     return Ok(SolveReport { status: SolveStatus::Converged, iterations, residual: resolved });
                 }
             }
-            // The line search has found no better point, and would find none again: rounding moves the
-            // solution to and fro.
-            let rounded = idle_steps >= 2 * IDLE_STEPS_MAX && residual <= ROUNDED * settings.tolerance;
-            if iterations > 0 && residual == before || rounded {
+            // The line search has found no better point, and would find none again, or steps at a kink go to
+            // and fro.
+            let stops = idle_steps >= 2 * IDLE_STEPS_MAX && residual <= STOPPED * settings.tolerance;
+            if iterations > 0 && residual == before || stops {
                 return Ok(SolveReport { status: SolveStatus::Stalled, iterations, residual });
             }
             if iterations >= settings.iterations_max {
@@ -369,7 +369,8 @@ impl NewtonSolver {
         }
         self.row_slopes.resize(problem.rows.len(), 0.0);
         self.patch_hessians.resize(problem.patches().len(), Matrix6::zeros());
-        // A solve that needs directions of slip later allocates nothing.
+        // A solve that needs directions of slip later allocates nothing. Until then it has none.
+        self.with_directions = false;
         self.direction_starts.resize(problem.patches().len(), 0);
         self.directions.clear();
         self.directions.reserve(problem.patches().iter().map(PatchBlock::slip_direction_count).sum());
