@@ -101,34 +101,45 @@ impl<'a> Winding<'a> {
         crossings.iter().take_while(|crossing| crossing.x < point.x).map(|crossing| crossing.change).sum()
     }
 
-    /// Volume \[m3\] and centroid \[m\] of the points with a positive winding number, and the integral of
-    /// x x^T over them about the centroid \[m5\], measured with lines.
-    pub(crate) fn second_moments(&self) -> (f64, Vector3, Matrix3) {
+    /// Calls `part` with y, z and the two ends in x of each part of a line along x with a positive winding
+    /// number, on `lines` times `lines` lines through the bounds. Returns the size of the box around a line
+    /// \[m\].
+    fn parts_inside(&self, lines: usize, mut part: impl FnMut(f64, f64, [f64; 2])) -> Vector3 {
         let bounds = self.bvh.bounds();
-        let cell = (bounds.max - bounds.min) / MOMENT_LINES as f64;
-        let middle = bounds.center();
+        let cell = (bounds.max - bounds.min) / lines as f64;
         let mut crossings = Vec::new();
-        let (mut length, mut first, mut second) = (0.0, Vector3::zeros(), Matrix3::zeros());
-        // The second moment of a cell's cross-section about its own middle, per area.
-        let across = Vector3::new(0.0, cell.y * cell.y, cell.z * cell.z) / 12.0;
-        for k in 0..MOMENT_LINES {
-            for j in 0..MOMENT_LINES {
+        for k in 0..lines {
+            for j in 0..lines {
                 let (y, z) = (bounds.min.y + (j as f64 + 0.5) * cell.y, bounds.min.z + (k as f64 + 0.5) * cell.z);
                 self.line(y, z, &mut crossings);
                 let mut winding = 0;
                 for pair in crossings.windows(2) {
                     winding += pair[0].change;
                     if winding > 0 {
-                        let part = pair[1].x - pair[0].x;
-                        let at = Vector3::new(0.5 * (pair[0].x + pair[1].x), y, z) - middle;
-                        let own = across + Vector3::new(part * part / 12.0, 0.0, 0.0);
-                        length += part;
-                        first += at * part;
-                        second += (at * at.transpose() + Matrix3::from_diagonal(&own)) * part;
+                        part(y, z, [pair[0].x, pair[1].x]);
                     }
                 }
             }
         }
+        cell
+    }
+
+    /// Volume \[m3\] and centroid \[m\] of the points with a positive winding number, and the integral of
+    /// x x^T over them about the centroid \[m5\], measured with lines.
+    pub(crate) fn second_moments(&self) -> (f64, Vector3, Matrix3) {
+        let bounds = self.bvh.bounds();
+        let (middle, size) = (bounds.center(), (bounds.max - bounds.min) / MOMENT_LINES as f64);
+        let (mut length, mut first, mut second) = (0.0, Vector3::zeros(), Matrix3::zeros());
+        // The second moment of a cell's cross-section about its own middle, per area.
+        let across = Vector3::new(0.0, size.y * size.y, size.z * size.z) / 12.0;
+        let cell = self.parts_inside(MOMENT_LINES, |y, z, [from, to]| {
+            let part = to - from;
+            let at = Vector3::new(0.5 * (from + to), y, z) - middle;
+            let own = across + Vector3::new(part * part / 12.0, 0.0, 0.0);
+            length += part;
+            first += at * part;
+            second += (at * at.transpose() + Matrix3::from_diagonal(&own)) * part;
+        });
         if length <= 0.0 {
             return (0.0, middle, Matrix3::zeros());
         }
@@ -138,23 +149,8 @@ impl<'a> Winding<'a> {
 
     /// The volume of the points with a positive winding number \[m³\], measured with lines.
     pub(crate) fn volume(&self) -> f64 {
-        let bounds = self.bvh.bounds();
-        let cell = (bounds.max - bounds.min) / VOLUME_LINES as f64;
-        let mut crossings = Vec::new();
         let mut length = 0.0;
-        for k in 0..VOLUME_LINES {
-            for j in 0..VOLUME_LINES {
-                let (y, z) = (bounds.min.y + (j as f64 + 0.5) * cell.y, bounds.min.z + (k as f64 + 0.5) * cell.z);
-                self.line(y, z, &mut crossings);
-                let mut winding = 0;
-                for pair in crossings.windows(2) {
-                    winding += pair[0].change;
-                    if winding > 0 {
-                        length += pair[1].x - pair[0].x;
-                    }
-                }
-            }
-        }
+        let cell = self.parts_inside(VOLUME_LINES, |_, _, [from, to]| length += to - from);
         length * cell.y * cell.z
     }
 }

@@ -1,6 +1,6 @@
 //! Numbers that look random and are the same in every run.
 
-use super::Rotation;
+use super::{Rotation, Vector3};
 
 /// The number of integers of 53 bits, all of which a float holds exactly. [-]
 const STEPS: f64 = (1_u64 << 53) as f64;
@@ -30,12 +30,32 @@ impl Random {
         ((z ^ (z >> 31)) >> 11) as f64 / STEPS
     }
 
+    /// Uniform in [-1, 1).
+    pub(crate) fn signed(&mut self) -> f64 {
+        2.0 * self.next() - 1.0
+    }
+
+    /// Each component uniform in [-1, 1).
+    pub(crate) fn vector(&mut self) -> Vector3 {
+        Vector3::new(self.signed(), self.signed(), self.signed())
+    }
+
+    /// Log-uniform between two positive numbers.
+    pub(crate) fn between(&mut self, low: f64, high: f64) -> f64 {
+        low * (high / low).powf(self.next())
+    }
+
+    /// One of 0, 1, ..., `count` - 1.
+    pub(crate) fn below(&mut self, count: usize) -> usize {
+        (self.next() * count as f64) as usize % count
+    }
+
     /// A uniform rotation: the direction of a uniform point of the ball in four dimensions.
     pub(crate) fn rotation(&mut self) -> Rotation {
         /// Points nearer to the centre have no exact direction.
         const LENGTH_MIN: f64 = 1e-3;
         loop {
-            let q = [0; 4].map(|_| 2.0 * self.next() - 1.0);
+            let q = [0; 4].map(|_| self.signed());
             let length = q.iter().map(|x| x * x).sum::<f64>().sqrt();
             if (LENGTH_MIN..=1.0).contains(&length) {
                 let q = nalgebra::Quaternion::new(q[0], q[1], q[2], q[3]);

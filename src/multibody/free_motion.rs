@@ -94,9 +94,7 @@ impl FreeMotion {
         }
         Ok(moved.iter().any(|moved| *moved))
     }
-}
 
-impl FreeMotion {
     /// Turns the velocities of free bodies with their bodies. `end` has the coordinates of the end of a step.
     /// Its velocities v belong to the orientations at the end of free motion, as does the mass matrix with
     /// which contacts changed them. A body that contacts have turned further keeps its angular momentum about
@@ -117,13 +115,12 @@ impl FreeMotion {
             });
             let (p_free_BoBcm, p_end_BoBcm) = (R_free * center, R_end * center);
             let [V_free, V] = [&self.base.v, &end.v].map(|v| {
-                let V: &[f64] = &v[dofs.clone()];
-                let (w, v) = (Vector3::from_column_slice(&V[..3]), Vector3::from_column_slice(&V[3..]));
-                (w, SpatialVelocity::new(w, v).shift(&p_free_BoBcm).v)
+                let [w, v] = two_vectors(&v[dofs.clone()]);
+                SpatialVelocity::new(w, v).shift(&p_free_BoBcm)
             });
-            let w = top.spin(&R_end, &top.momentum(&R_free, &V.0));
-            let p = p_free + p_free_BoBcm + (V.1 - V_free.1) * dt - p_end_BoBcm;
-            let v = V.1 - w.cross(&p_end_BoBcm);
+            let w = top.spin(&R_end, &top.momentum(&R_free, &V.w));
+            let p = p_free + p_free_BoBcm + (V.v - V_free.v) * dt - p_end_BoBcm;
+            let v = V.v - w.cross(&p_end_BoBcm);
             end.q[q.start + 4..q.end].copy_from_slice(p.as_slice());
             end.v[dofs].copy_from_slice(&[w.x, w.y, w.z, v.x, v.y, v.z]);
         }
@@ -140,6 +137,11 @@ fn fastest_jointed(model: &Model, data: &Data) -> f64 {
         }
     }
     fastest.sqrt()
+}
+
+/// The angular and the linear part of six numbers.
+fn two_vectors(six: &[f64]) -> [Vector3; 2] {
+    [Vector3::from_column_slice(&six[..3]), Vector3::from_column_slice(&six[3..])]
 }
 
 /// The orientation of the coordinates of a floating joint.
@@ -163,9 +165,8 @@ fn move_body(link: &Link, free: &FreeLink, start: &FreeStart<'_>, base: &mut Sta
     let coordinates = &start.state.q[q.clone()];
     let R = orientation(coordinates);
     let p_FBo = Vector3::from_column_slice(&coordinates[4..]);
-    let two = |six: &[f64]| (Vector3::from_column_slice(&six[..3]), Vector3::from_column_slice(&six[3..]));
-    let (w, v) = two(&start.state.v[dofs.clone()]);
-    let (tau, f) = two(&start.forces[dofs.clone()]);
+    let [w, v] = two_vectors(&start.state.v[dofs.clone()]);
+    let [tau, f] = two_vectors(&start.forces[dofs.clone()]);
     let center = link.inertia.center_of_mass();
     let p_BoBcm = R * center;
     let v_Bcm = SpatialVelocity::new(w, v).shift(&p_BoBcm).v + f * (dt / mass);

@@ -102,11 +102,10 @@ impl PatchBlock {
     }
 
     fn sum_impulse<const EXTRAS: bool>(&self, V: &SpatialVelocity) -> SpatialForce {
-        let (w, v, u) = (Lanes3::splat(&V.w), Lanes3::splat(&V.v), Lanes3::splat(&self.surface_velocity));
-        let (step, d) = (Lanes::splat(self.law.step), Lanes::splat(self.hunt_crossley));
+        let (at, step, d) = self.kernel_arguments(V);
         let (mut tau, mut f) = (LaneSum3::ZERO, LaneSum3::ZERO);
         for faces in &self.lanes {
-            let FaceImpulse { gamma, z, .. } = face_impulse::<EXTRAS>(faces, (w, v, u), step, d);
+            let FaceImpulse { gamma, z, .. } = face_impulse::<EXTRAS>(faces, at, step, d);
             f.add(gamma);
             tau.add(faces.p_CF.cross(gamma));
             if EXTRAS {
@@ -148,12 +147,11 @@ impl PatchBlock {
     }
 
     fn sum_hessian<const EXTRAS: bool>(&self, V: &SpatialVelocity, hessian: &mut Matrix6) -> SpatialForce {
-        let (w, v, u) = (Lanes3::splat(&V.w), Lanes3::splat(&V.v), Lanes3::splat(&self.surface_velocity));
-        let (step, d) = (Lanes::splat(self.law.step), Lanes::splat(self.hunt_crossley));
+        let (at, step, d) = self.kernel_arguments(V);
         let (mut tau, mut f) = (LaneSum3::ZERO, LaneSum3::ZERO);
         let mut sums = HessianSums::ZERO;
         for faces in &self.lanes {
-            let impulse = face_impulse::<EXTRAS>(faces, (w, v, u), step, d);
+            let impulse = face_impulse::<EXTRAS>(faces, at, step, d);
             f.add(impulse.gamma);
             tau.add(faces.p_CF.cross(impulse.gamma));
             sums.add(faces, &impulse);
@@ -197,15 +195,14 @@ impl PatchBlock {
     /// Computes the contact force on B of each face [N, world], in the order in which the faces were pushed.
     /// The torque of a face about its own normal is only in the patch's impulse.
     pub fn face_forces(&self, V: &SpatialVelocity, forces: &mut Vec<Vector3>) {
-        let (w, v, u) = (Lanes3::splat(&V.w), Lanes3::splat(&V.v), Lanes3::splat(&self.surface_velocity));
-        let (step, d) = (Lanes::splat(self.law.step), Lanes::splat(self.hunt_crossley));
+        let (at, step, d) = self.kernel_arguments(V);
         forces.clear();
         if self.scheme != FaceScheme::Lagged {
             forces.extend((0..self.len()).map(|face| self.scheme_face_impulse(face, V).0 / self.law.step));
             return;
         }
         for faces in &self.lanes {
-            let gamma = face_impulse::<true>(faces, (w, v, u), step, d).gamma;
+            let gamma = face_impulse::<true>(faces, at, step, d).gamma;
             for lane in 0..LANES.min(self.len() - forces.len()) {
                 forces.push(gamma.get(lane) / self.law.step);
             }
@@ -313,30 +310,13 @@ fn add_all<const N: usize>(sums: &mut [LaneSum; N], terms: [Lanes; N]) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{DissipationLaw, FaceInput, PatchLaw};
+    use super::super::DissipationLaw;
+    use super::super::samples::{push_uneven_faces, start_patch};
     use super::*;
 
     fn patch(dissipation: DissipationLaw, arm: f64) -> PatchBlock {
-        let mut block = PatchBlock::new();
-        block.reset(PatchLaw {
-            step: 1e-2,
-            dissipation,
-            friction: 0.7,
-            stiction_tolerance: 1e-2,
-            friction_compliance: 0.0,
-        });
-        for dof in 0..6 {
-            let mut column = Vector6::zeros();
-            column[dof] = 1.0;
-            block.push_column(dof as u32, column, 0.0);
-        }
-        for i in 0..11 {
-            let a = f64::from(i);
-            let normal = Vector3::new(0.2 * (a * 1.3).sin(), 0.3 * (a * 0.7).cos(), 1.0).normalize();
-            let p_CF = Vector3::new((a * 2.1).sin(), (a * 1.7).cos(), 0.3 * a.sin()) * 0.05;
-            let (stiffness, elastic_force) = (200.0 + 10.0 * a, 1.0 + 0.1 * a);
-            block.push_face(&FaceInput { p_CF, normal, stiffness, elastic_force, spin_arm_squared: arm * arm * a });
-        }
+        let mut block = start_patch(dissipation, 0.0);
+        push_uneven_faces(&mut block, arm);
         block.lag_friction();
         block
     }

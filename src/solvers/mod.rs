@@ -17,6 +17,8 @@ mod partition;
 mod patch_block;
 pub mod quasistatic;
 mod rolling;
+#[cfg(test)]
+mod samples;
 mod schemes;
 mod slip_directions;
 

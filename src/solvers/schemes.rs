@@ -267,34 +267,19 @@ fn slip_limit(v: &Vector3, dv: &Vector3, v_s: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{DissipationLaw, FaceInput, PatchLaw};
+    use super::super::DissipationLaw;
+    use super::super::samples::{push_uneven_faces, start_patch};
     use super::*;
     use crate::math::{BlockDiagonal, Vector6};
 
     const SCHEMES: [FaceScheme; 3] = [FaceScheme::Similar, FaceScheme::Sap { near_rigid: 1.0 }, FaceScheme::Tamsi];
 
     fn patch(scheme: FaceScheme, dissipation: DissipationLaw) -> PatchBlock {
-        let mut block = PatchBlock::new();
-        block.reset(PatchLaw {
-            step: 1e-2,
-            dissipation,
-            friction: 0.7,
-            stiction_tolerance: 1e-2,
-            friction_compliance: 1e-3,
-        });
+        let mut block = start_patch(dissipation, 1e-3);
         block.set_scheme(scheme);
-        for dof in 0..6 {
-            block.push_column(dof as u32, Vector6::ith(dof, 1.0), 0.0);
-        }
         let masses: Vec<f64> = (0..36).map(|i| if i % 7 == 0 { 0.3 } else { 0.0 }).collect();
         block.compute_weights(&BlockDiagonal::from_dense(6, &masses));
-        for i in 0..11 {
-            let a = f64::from(i);
-            let normal = Vector3::new(0.2 * (a * 1.3).sin(), 0.3 * (a * 0.7).cos(), 1.0).normalize();
-            let p_CF = Vector3::new((a * 2.1).sin(), (a * 1.7).cos(), 0.3 * a.sin()) * 0.05;
-            let (stiffness, elastic_force) = (200.0 + 10.0 * a, 1.0 + 0.1 * a);
-            block.push_face(&FaceInput { p_CF, normal, stiffness, elastic_force, spin_arm_squared: 0.0 });
-        }
+        push_uneven_faces(&mut block, 0.0);
         block.lag_friction();
         block
     }

@@ -16,12 +16,12 @@
 use isobar::contact::GRADIENT_MIN;
 use isobar::geometry::fill::{FillSettings, fill};
 use isobar::geometry::{
-    ContactSurface, HydroelasticGeometry, HydroelasticParameters, HydroelasticWorkspace, Shape, SurfaceMesh,
-    contact_surface,
+    ContactSurface, HydroelasticGeometry, HydroelasticWorkspace, Shape, SurfaceMesh, contact_surface,
 };
 use isobar::math::{RigidTransform, Rotation, SpatialForce, Vector3};
 
 use crate::fill::surfaces::{ball, cuboid, ring};
+use crate::geometry::build;
 
 /// The bound may grow within a step by this share of itself: steps are a thousandth of a patch's size and
 /// less. [-]
@@ -34,17 +34,6 @@ const MODULUS: f64 = 1e5;
 
 fn at(x: f64, y: f64, z: f64) -> RigidTransform {
     RigidTransform::from_parts(Vector3::new(x, y, z).into(), Rotation::identity())
-}
-
-fn build(shape: &Shape, compliant: Option<f64>, hint: Option<f64>) -> HydroelasticGeometry {
-    let parameters = HydroelasticParameters {
-        compliant,
-        resolution_hint: hint,
-        slab_thickness: Some(0.02),
-        margin: 0.0,
-        ..Default::default()
-    };
-    HydroelasticGeometry::new(shape, &parameters).unwrap()
 }
 
 fn filled(surface: &SurfaceMesh, hint: f64) -> HydroelasticGeometry {

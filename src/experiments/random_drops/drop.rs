@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::contact::ContactProperties;
 use crate::experiments::ExperimentError;
 use crate::geometry::Shape;
-use crate::math::{BodyIndex, Matrix3, RigidTransform, Rotation, SpatialInertia, SpatialVelocity, Vector3};
+use crate::math::{BodyIndex, Matrix3, Random, RigidTransform, Rotation, SpatialInertia, SpatialVelocity, Vector3};
 use crate::scene::SceneBuilder;
 use crate::stepping::{DissipationModel, DynamicStepping, Simulation, StepSettings, Stepping};
 
@@ -20,40 +20,6 @@ pub(super) const RESOLUTION: f64 = 0.5;
 pub(super) const SHAPES: [&str; 5] = ["box", "sphere", "cylinder", "capsule", "ellipsoid"];
 /// The steps \[s\].
 const STEPS: [f64; 5] = [0.5e-3, 1e-3, 2e-3, 5e-3, 10e-3];
-
-/// The generator SplitMix64 [Steele, Lea and Flood 2014]: neighbouring seeds give unrelated numbers.
-struct Random(u64);
-
-impl Random {
-    /// Uniform in [0, 1).
-    fn unit(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut bits = self.0;
-        bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        bits ^= bits >> 31;
-        (bits >> 11) as f64 / (1_u64 << 53) as f64
-    }
-
-    /// Uniform in [-1, 1).
-    fn signed(&mut self) -> f64 {
-        2.0 * self.unit() - 1.0
-    }
-
-    fn vector(&mut self) -> Vector3 {
-        Vector3::new(self.signed(), self.signed(), self.signed())
-    }
-
-    /// Log-uniform between two positive numbers.
-    fn between(&mut self, low: f64, high: f64) -> f64 {
-        low * (high / low).powf(self.unit())
-    }
-
-    /// One of 0, 1, ..., `count` - 1.
-    fn below(&mut self, count: usize) -> usize {
-        (self.unit() * count as f64) as usize % count
-    }
-}
 
 /// A homogeneous body above the half space z <= 0, in motion.
 #[derive(Clone, Debug)]
@@ -110,7 +76,7 @@ impl Drop {
     /// step are random. Masses are 0.1 g to 100 kg, moduli 1e4 to 1e9 Pa, dissipations 0 to 50 s/m, steps 0.5
     /// to 10 ms. With `rigid`, body and ground are rigid, friction may be 0, and most spins are faster.
     pub fn random(seed: u64, rigid: bool) -> Self {
-        let mut random = Random(seed.wrapping_mul(0xD134_2543_DE82_EF95));
+        let mut random = Random::new(seed.wrapping_mul(0xD134_2543_DE82_EF95));
         let kind = random.below(SHAPES.len());
         let (mass, density) = (random.between(1e-4, 100.0), random.between(100.0, 5000.0));
         let extents = Vector3::from_fn(|_, _| random.between(0.4, 2.5));

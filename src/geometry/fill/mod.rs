@@ -95,6 +95,11 @@ const THIN_DEFAULT: &str = "give a mesh_resolution_hint of about its thickness (
      thicken it (`wrap: DISTANCE` does), or declare the mesh rigid or convex";
 const THIN_HINTED: &str =
     "thicken the part (`wrap: DISTANCE` does), declare the mesh rigid or convex, or split it into convex pieces";
+/// The largest number of refinements for a given tolerance.
+const TOLERANCE_REFINEMENTS_MAX: u32 = 2;
+/// A distance up to this many times the tolerance counts as met, because divisions measure the boundary at a
+/// few points only. [-]
+const TOLERANCE_SLACK: f64 = 1.25;
 /// The search for the deepest point starts at this many vertices, takes this many steps or halvings of its
 /// step from each, and tries these directions.
 const CLIMBS: usize = 2;
@@ -219,15 +224,7 @@ impl Filling {
         });
         left_out.into_iter().chain(wrong_volume).chain(off)
     }
-}
 
-/// The largest number of refinements for a given tolerance.
-const TOLERANCE_REFINEMENTS_MAX: u32 = 2;
-/// A distance up to this many times the tolerance counts as met, because divisions measure the boundary at a
-/// few points only. [-]
-const TOLERANCE_SLACK: f64 = 1.25;
-
-impl Filling {
     /// Whether the filling misses the surface by more than a given tolerance.
     fn is_off(&self) -> bool {
         self.surface_tolerance.is_some_and(|tolerance| self.miss() > TOLERANCE_SLACK * tolerance)

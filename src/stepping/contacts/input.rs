@@ -31,9 +31,7 @@ impl<'a> ContactInput<'a> {
 
     /// Computes the columns of a pair's Jacobian at the patch point, with the bodies at the poses in `data`.
     pub(super) fn columns_at(&self, pair: &ContactPair, p_WC: &Vector3, data: &Data, columns: &mut RelativeColumns) {
-        let geometries = self.scene.geometries();
-        let bodies = (geometries[pair.A].body, geometries[pair.B].body);
-        columns.merge(self.scene.model(), data, bodies, p_WC);
+        self.columns_apart(pair, (p_WC, p_WC), data, columns);
     }
 
     /// Computes the columns of a pair's Jacobian at the patch point, with the bodies at the poses `there` of
@@ -62,11 +60,11 @@ impl<'a> ContactInput<'a> {
         match (way(bodies.0), way(bodies.1)) {
             (Some(way_A), Some(way_B)) => {
                 let half = 0.5 * (way_B - way_A);
-                columns.merge_at(model, there, bodies, (&(p_WC - half), &(p_WC + half)));
+                self.columns_apart(pair, (&(p_WC - half), &(p_WC + half)), there, columns);
                 true
             }
             _ => {
-                columns.merge(model, there, bodies, p_WC);
+                self.columns_at(pair, p_WC, there, columns);
                 false
             }
         }

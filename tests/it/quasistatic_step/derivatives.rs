@@ -41,6 +41,18 @@ impl Case {
         }
         simulation
     }
+
+    /// Derivatives of the step from the state of the case, or of the step with a barrier of weight `kappa` [J].
+    pub(super) fn derivatives(&self, kappa: Option<f64>) -> QuasistaticDerivatives {
+        let simulation = self.simulation(self.state.clone());
+        let mut derivatives = QuasistaticDerivatives::new(&simulation).expect("a quasistatic simulation");
+        match kappa {
+            Some(kappa) => derivatives.differentiate_smoothed(&simulation, &self.command, kappa),
+            None => derivatives.differentiate(&simulation, &self.command),
+        }
+        .expect("derivatives");
+        derivatives
+    }
 }
 
 pub(super) fn sharp(mut settings: StepSettings) -> StepSettings {
@@ -98,13 +110,7 @@ fn error(case: &Case, smoothed: bool) -> f64 {
 fn error_along(case: &Case, smoothed: bool, counts: impl Fn(usize) -> bool) -> f64 {
     let model = case.scene.model();
     let n = model.nv();
-    let simulation = case.simulation(case.state.clone());
-    let mut derivatives = QuasistaticDerivatives::new(&simulation).expect("a quasistatic simulation");
-    if smoothed {
-        derivatives.differentiate_smoothed(&simulation, &case.command, KAPPA).expect("derivatives");
-    } else {
-        derivatives.differentiate(&simulation, &case.command).expect("derivatives");
-    }
+    let derivatives = case.derivatives(smoothed.then_some(KAPPA));
     assert_eq!((derivatives.size(), derivatives.commands()), (n, case.command.targets.len()));
     let (mut worst, mut largest) = ((0.0_f64, 0, 0), 0.0_f64);
     for column in (0..n + derivatives.commands()).filter(|column| counts(*column)) {

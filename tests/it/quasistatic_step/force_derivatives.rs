@@ -90,13 +90,7 @@ fn net(
 fn agrees(case: &Case, body: BodyIndex, smoothed: bool, counts: impl Fn(Along) -> bool) {
     let model = case.scene.model();
     let n = model.nv();
-    let simulation = case.simulation(case.state.clone());
-    let mut derivatives = QuasistaticDerivatives::new(&simulation).expect("a quasistatic simulation");
-    if smoothed {
-        derivatives.differentiate_smoothed(&simulation, &case.command, KAPPA).expect("derivatives");
-    } else {
-        derivatives.differentiate(&simulation, &case.command).expect("derivatives");
-    }
+    let derivatives = case.derivatives(smoothed.then_some(KAPPA));
     let here = end(case, body, Along::Motion(0), 0.0, smoothed).1;
     let wrench = net(case, body, &derivatives, |number| derivatives.wrenches()[number]);
     // Forces of pads agree to the tolerance of a step.
