@@ -58,12 +58,18 @@ fn coin() -> Fall {
     Fall { scene, initial, body, end_ns: 300_000_000 }
 }
 
-/// A box that slides and falls takes controlled steps with every contact scheme. The matrix of `tamsi` is not
-/// symmetric: with half of it the run ended in a matrix without a factor.
+/// A rigid box that slides and falls takes controlled steps with every contact scheme. The matrix of `tamsi`
+/// is not symmetric: with half of it the run ended in a matrix without a factor.
 #[test]
 fn every_contact_scheme_takes_controlled_steps() {
-    let Fall { scene, mut initial, body, .. } = box_drop();
-    let turned = nalgebra::UnitQuaternion::from_scaled_axis(Vector3::new(0.3, 0.2, 0.1));
+    let (mass, size) = (0.2, Vector3::new(0.1, 0.06, 0.03));
+    let squares = size.component_mul(&size) * (mass / 12.0);
+    let moments = Vector3::new(squares.y + squares.z, squares.x + squares.z, squares.x + squares.y);
+    let gravity = Vector3::new(0.0, 0.0, -GRAVITY);
+    let properties =
+        ContactProperties { compliant: Some(false), mu_dynamic: Some(0.6), ..ContactProperties::default() };
+    let (scene, mut initial, body) = body_on_ground(Shape::Box { size }, mass, moments, &properties, gravity);
+    let turned = nalgebra::UnitQuaternion::from_euler_angles(0.3, 0.2, 0.1);
     let pose = at(0.0, 0.0, 0.06) * isobar::math::RigidTransform::from_parts(Vector3::zeros().into(), turned.into());
     scene.model().set_free_body_pose(&mut initial, body, &pose);
     let V = SpatialVelocity::new(Vector3::zeros(), Vector3::new(0.5, 0.0, 0.0));
@@ -78,7 +84,7 @@ fn every_contact_scheme_takes_controlled_steps() {
             step.unwrap_or_else(|error| panic!("{}: {error}", scheme.name()));
         }
         let height = simulation.data().X_WB[body].translation.vector.z;
-        assert!((0.015..0.05).contains(&height), "{}: {height}", scheme.name());
+        assert!((0.014..0.05).contains(&height), "{}: {height}", scheme.name());
     }
 }
 
