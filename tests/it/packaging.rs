@@ -52,6 +52,7 @@ fn the_archive_runs_on_a_machine_without_anything_else() {
         "--version",
         "run config/start/arm_on_table.yaml --duration 0.1 --csv arm.csv",
         "run config/drop.yaml --duration 0.1",
+        "run config/meshes/mug_hangs.yaml --duration 0.005",
         "inspect urdf/two_link_arm.urdf",
         "render config/drop.yaml --out drop.png",
     ] {
