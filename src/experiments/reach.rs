@@ -1,6 +1,6 @@
 //! Inverse kinematics of an arm, offline: damped least squares on the pose of one body.
 
-use crate::math::{BodyIndex, Index, JointIndex, RigidTransform, Rotation, Vector3, Vector6};
+use crate::math::{BodyIndex, Index, JointIndex, RigidTransform, Vector3, Vector6, rotation_vector};
 use crate::multibody::jacobian::write_columns;
 use crate::multibody::{Data, Model, positions};
 
@@ -23,12 +23,6 @@ pub struct ReachError {
     pub p: [f64; 3],
     /// The remaining error \[m\] or \[rad\].
     pub error: f64,
-}
-
-/// The rotation vector of R \[rad\]; computed from the quaternion, because a trace that rounding puts above 3
-/// has no arc cosine.
-pub(super) fn rotation_vector(R: &Rotation) -> Vector3 {
-    nalgebra::UnitQuaternion::from_rotation_matrix(R).scaled_axis()
 }
 
 /// Changes the coordinates of `joints` in `q` so that `body` reaches the pose `X_WB`.

@@ -17,5 +17,6 @@ pub use bytes::{ByteReader, ByteWriter, BytesError};
 pub use index::{BodyIndex, DofIndex, GeometryIndex, Index, IndexVec, JointIndex, ScalarJointIndex};
 pub(crate) use random::Random;
 pub use spatial::{
-    Matrix3, Matrix6, RigidTransform, Rotation, SpatialForce, SpatialInertia, SpatialVelocity, Vector3, Vector6, skew,
+    Matrix3, Matrix6, RigidTransform, Rotation, SpatialForce, SpatialInertia, SpatialVelocity, Vector3, Vector6,
+    rotation_vector, skew,
 };

@@ -20,6 +20,12 @@ pub fn skew(a: &Vector3) -> Matrix3 {
     Matrix3::new(0.0, -a.z, a.y, a.z, 0.0, -a.x, -a.y, a.x, 0.0)
 }
 
+/// The rotation vector of R \[rad\]; computed from the quaternion, because a trace that rounding puts above 3
+/// has no arc cosine.
+pub fn rotation_vector(R: &Rotation) -> Vector3 {
+    nalgebra::UnitQuaternion::from_rotation_matrix(R).scaled_axis()
+}
+
 /// Spatial velocity V of a frame: angular velocity w [rad/s] and the velocity v [m/s] of its reference point.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SpatialVelocity {
@@ -237,6 +243,18 @@ mod tests {
         let momentum_Q = inertia.mul_velocity(&V).shift(&p_PQ);
         let direct = inertia.shift(&-p_PQ).mul_velocity(&V.shift(&p_PQ));
         assert!((momentum_Q.to_vector() - direct.to_vector()).norm() < 1e-13);
+    }
+
+    /// Tiny turns from any orientation, where the arc cosine of the trace is NaN or zero.
+    #[test]
+    fn tiny_turns_have_a_rotation_vector() {
+        let mut random = crate::math::Random::new(5);
+        for _ in 0..1000 {
+            let mut vector = || Vector3::new(random.signed(), random.signed(), random.signed());
+            let (R, r) = (Rotation::new(vector() * 3.0), vector() * 1e-9);
+            let found = rotation_vector(&(Rotation::new(r) * R * R.inverse()));
+            assert!((found - r).norm() < 2e-15, "{found} and not {r}");
+        }
     }
 
     #[test]

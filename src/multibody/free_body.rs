@@ -1,7 +1,6 @@
 //! Poses and velocities of bodies on a floating joint.
 
-use super::data::Data;
-use super::free_motion::orientation;
+use super::data::{Data, LinkData};
 use super::joint::{Joint, JointKind};
 use super::model::Model;
 use super::state::State;
@@ -14,15 +13,33 @@ impl Model {
         (joint.kind == JointKind::Floating && joint.parent == BodyIndex::WORLD).then_some(joint)
     }
 
-    /// The centre of mass of a free body that carries no links, together with the bodies welded to it
-    /// [m, world]; `None` for other bodies. Its frame's origin is that of the poses in `data`, and its
-    /// orientation that of the coordinates `q`.
-    pub fn free_center_of_mass(&self, data: &Data, q: &[f64], body: BodyIndex) -> Option<Vector3> {
+    /// Whether `body` belongs to a free body that carries no links.
+    pub fn is_free(&self, body: BodyIndex) -> bool {
         let number = self.topology.body_link[body];
-        self.topology.free_links.binary_search_by_key(&number, |free| free.link).ok()?;
-        let link = &self.links()[number];
-        let offset = link.R_PF * (orientation(&q[link.q_start..]) * link.inertia.center_of_mass());
-        Some(data.links[number].p_WT + offset)
+        self.topology.free_links.binary_search_by_key(&number, |free| free.link).is_ok()
+    }
+
+    /// The centre of mass of the tree of `body` from the origin of its base [m, world axes]; `None` unless a
+    /// floating or planar joint carries the tree on the world, and it has mass.
+    ///
+    /// Needs [`positions`](super::positions).
+    pub fn center_of_tree(&self, data: &Data, body: BodyIndex) -> Option<Vector3> {
+        let base = self.links()[self.topology.body_link[body]].base?;
+        let links = self.links().iter().zip(&data.links).skip(base);
+        let (mut mass, mut moment) = (0.0, Vector3::zeros());
+        for (_, LinkData { inertia, .. }) in links.take_while(|(link, _)| link.base == Some(base)) {
+            mass += inertia.mass;
+            moment += inertia.first_moment;
+        }
+        (mass > 0.0).then(|| moment / mass)
+    }
+
+    /// The centre of mass of a free body that carries no links [m, world]; `None` for other bodies.
+    ///
+    /// Needs [`positions`](super::positions).
+    pub fn free_center_of_mass(&self, data: &Data, body: BodyIndex) -> Option<Vector3> {
+        let p_WT = data.links[self.topology.body_link[body]].p_WT;
+        self.is_free(body).then(|| self.center_of_tree(data, body)).flatten().map(|center| p_WT + center)
     }
 
     /// Sets the pose of a free body to `X_WB`. Returns false, without any change, if the body is not free.

@@ -46,6 +46,11 @@ impl FreeMotion {
         self.moved[tree]
     }
 
+    /// Whether any block has moved.
+    pub fn moved_any(&self) -> bool {
+        self.moved.iter().any(|moved| *moved)
+    }
+
     /// Sets the end to `state` without any free motion.
     pub fn stay(&mut self, model: &Model, state: &State) {
         self.base.clone_from(state);
@@ -92,7 +97,7 @@ impl FreeMotion {
         for free in &model.topology.free_links {
             moved[free.tree] = move_body(&model.links()[free.link], free, start, base)?;
         }
-        Ok(moved.iter().any(|moved| *moved))
+        Ok(self.moved_any())
     }
 
     /// Turns the velocities of free bodies with their bodies. `end` has the coordinates of the end of a step.

@@ -38,6 +38,8 @@ pub(super) struct Link {
     pub(super) path: Vec<PathColumn>,
     /// The dofs of these columns, sorted.
     pub(super) dofs: Vec<DofIndex>,
+    /// The first link of its tree, if a floating or planar joint carries that on the world.
+    pub(super) base: Option<usize>,
 }
 
 /// A column on the path from the world to a link.
@@ -166,7 +168,9 @@ impl Topology {
         dofs.dedup();
         let slot = |column: usize| dofs.partition_point(|&dof| dof < self.column_dof[column]);
         let path = path_columns.iter().map(|&column| PathColumn { column, slot: slot(column) }).collect();
-        self.body_link[body] = self.links.len();
+        let number = self.links.len();
+        let is_base = parent == 0 && matches!(joint.kind, JointKind::Floating | JointKind::Planar);
+        self.body_link[body] = number;
         self.links.push(Link {
             parent,
             kind: joint.kind,
@@ -180,6 +184,7 @@ impl Topology {
             inertia: SpatialInertia::ZERO,
             path,
             dofs: dofs.into_iter().map(DofIndex::from_usize).collect(),
+            base: if is_base { Some(number) } else { self.links[parent].base },
         });
     }
 }
@@ -198,6 +203,7 @@ fn world_link() -> Link {
         inertia: SpatialInertia::ZERO,
         path: Vec::new(),
         dofs: Vec::new(),
+        base: None,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Loop closures: constraints between two bodies, in addition to the tree of joints.
 
-use crate::math::{BodyIndex, RigidTransform, Vector3, Vector6};
+use crate::math::{BodyIndex, RigidTransform, Vector3, Vector6, rotation_vector};
 
 /// The constraint that a [`Closure`] puts on its two frames.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -69,7 +69,7 @@ impl Closure {
             ClosureKind::Point | ClosureKind::Weld => {
                 (0..3).for_each(|axis| add(unit(3 + axis), p_FG[axis]));
                 if self.kind == ClosureKind::Weld {
-                    let turn_W = (X_WG.rotation * X_WF.rotation.inverse()).scaled_axis();
+                    let turn_W = rotation_vector(&(X_WG.rotation * X_WF.rotation.inverse()));
                     (0..3).for_each(|axis| add(unit(axis), turn_W[axis]));
                 }
             }

@@ -164,8 +164,7 @@ impl DynamicStep {
         let impulses = &impulses[..self.contacts.active().len()];
         result.set_contacts(self.contacts.active(), impulses);
         result.times = times;
-        self.solution.clone_from(&result.state.v);
-        self.free.carry_spin(input.scene.model(), settings.step(), &mut result.state);
+        self.carry_spin(input, &mut result.state);
         result.missed = self.contacts.missed;
         result.wrong_friction = self.wrong_friction(&wrong, settings.step());
         result.report = StepReport {
@@ -362,7 +361,7 @@ impl DynamicStep {
     pub(super) fn assemble(&mut self, input: &StepInput<'_>, data: &mut Data) -> Result<f64, StepError> {
         self.assemble_motion(input, data)?;
         let moved = input.now();
-        let world = world(input, &self.options, &self.free, data);
+        let world = world(input, &self.options, (&self.free, &self.ahead), data);
         self.contacts.begin(input.scene.contact_pairs().len());
         self.contacts.assemble(&world, &mut self.problem);
         Ok(moved)
@@ -371,7 +370,7 @@ impl DynamicStep {
     /// Whether the motion of a solve that ends with the velocities `v` reaches contacts that the problem does
     /// not contain. The problem is then assembled with them.
     pub(super) fn assemble_farther(&mut self, input: &StepInput<'_>, data: &Data, v: &[f64]) -> bool {
-        let world = world(input, &self.options, &self.free, data);
+        let world = world(input, &self.options, (&self.free, &self.ahead), data);
         let farther = self.contacts.reaches_farther(&world, v);
         if farther {
             self.contacts.pairs.restore_loads();
@@ -444,6 +443,12 @@ impl DynamicStep {
         (wrong.part() > FRICTION_ERROR_MAX).then_some(found)
     }
 
+    /// Ends a step: keeps the solution, and turns the velocities of free bodies with their bodies.
+    pub(super) fn carry_spin(&mut self, input: &StepInput<'_>, end: &mut State) {
+        self.solution.clone_from(&end.v);
+        self.free.carry_spin(input.scene.model(), input.settings.step(), end);
+    }
+
     pub(super) fn face_forces(&self, number: usize, forces: &mut Vec<Vector3>) {
         let block = &self.problem.patches()[number];
         block.face_forces(&block.velocity(&self.solution), forces);
@@ -471,11 +476,12 @@ fn keep_resolved(
     }
 }
 
-/// The input of the contacts of a step, from the poses in `data` and the end `free` of free motion.
+/// The input of the contacts of a step, from the poses in `data` and the end of free motion, with the poses
+/// there.
 fn world<'a>(
     input: &StepInput<'a>,
     options: &'a DynamicStepping,
-    free: &'a FreeMotion,
+    (free, ahead): (&'a FreeMotion, &'a Data),
     data: &'a Data,
 ) -> ContactInput<'a> {
     let (scene, settings, start) = (input.scene, input.settings, input.start);
@@ -486,7 +492,8 @@ fn world<'a>(
         step: settings.step(),
         pushed: start.external.iter().any(|force| *force != 0.0),
     };
-    ContactInput { scene, settings, options, data, v: &start.state.v, motion: Some(motion) }
+    let later = if free.moved_any() { ahead } else { data };
+    ContactInput { scene, settings, options, data, later, v: &start.state.v, motion: Some(motion) }
 }
 
 /// The names of the geometries of a pair.

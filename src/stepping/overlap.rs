@@ -44,7 +44,8 @@ pub fn overlaps(scene: &Scene, state: &State) -> Vec<Overlap> {
     problem.reset(model.trees());
     let mut contacts = DynamicContacts::default();
     let (settings, options) = (StepSettings::default().common(), DynamicStepping::default());
-    let input = ContactInput { scene, settings: &settings, options: &options, data: &data, motion: None, v: &state.v };
+    let (settings, options, v) = (&settings, &options, &state.v);
+    let input = ContactInput { scene, settings, options, data: &data, later: &data, motion: None, v };
     contacts.assemble(&input, &mut problem);
     let none = |pair: &ContactPair| Overlap {
         A: pair.A,

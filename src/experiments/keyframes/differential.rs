@@ -1,8 +1,7 @@
 //! Differential inverse kinematics: joint speeds that bring a frame of an arm towards a pose within one
 //! control period.
 
-use super::super::reach::rotation_vector;
-use crate::math::{BodyIndex, Index, JointIndex, Matrix6, RigidTransform, Vector3, Vector6};
+use crate::math::{BodyIndex, Index, JointIndex, Matrix6, RigidTransform, Vector3, Vector6, rotation_vector};
 use crate::multibody::jacobian::write_columns;
 use crate::multibody::{Data, Model, positions};
 

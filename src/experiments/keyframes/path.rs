@@ -1,8 +1,7 @@
 //! The path of the tool in one keyframe.
 
-use super::super::reach::rotation_vector;
 use super::task::{Circle, Keyframe, Press, TimeScaling};
-use crate::math::{RigidTransform, Rotation, Vector3};
+use crate::math::{RigidTransform, Rotation, Vector3, rotation_vector};
 
 /// For a held force: speed over force error [m/s/N], largest speed [m/s], and largest distance of the tool
 /// from its path \[m\].

@@ -12,14 +12,14 @@ use crate::solvers::PatchBlock;
 const MASS_RATIO_MAX: f64 = 1e6;
 
 /// Makes `block` the patch of a closure, over a step `step` \[s\]. Its error is that at the poses in `start`
-/// plus `offset`, row by row, and its Jacobian that at the poses in `place`. `mass` returns the diagonal
-/// entry of A or Q of a degree of freedom [kg, kg m2]. Each row is a spring that leaves no error at the end
+/// plus `offset`, row by row, and its Jacobian that at the poses in `linearized_at`, for momenta that belong
+/// to those in `later`. `mass` returns the diagonal entry of A or Q of a degree of freedom [kg, kg m2]. Each row is a spring that leaves no error at the end
 /// of the step, except for the deflection under its load:
 ///   gamma = (4 pi^2 m/beta^2)(-error/dt - u),   with m the effective mass of the row and u its speed.
 pub(super) fn fill_closure(
     closure: &Closure,
     model: &Model,
-    (start, linearized_at): (&Data, &Data),
+    (start, linearized_at, later): (&Data, &Data, &Data),
     (step, offset): (f64, &[f64; 6]),
     mass: impl Fn(usize) -> f64,
     columns: &mut RelativeColumns,
@@ -29,7 +29,7 @@ pub(super) fn fill_closure(
     let (A, B) = (closure.A.0, closure.B.0);
     let now = closure.error(&start.X_WB[A], &start.X_WB[B]);
     let then = closure.error(&linearized_at.X_WB[A], &linearized_at.X_WB[B]);
-    columns.merge_at(model, linearized_at, (A, B), (&then.points.0, &then.points.1));
+    columns.merge_for(model, (linearized_at, later), (A, B), (&then.points.0, &then.points.1));
     block.reset_closure(step);
     columns.push_at_rest(block);
     let inverse_mass = |row: &Vector6| -> f64 {

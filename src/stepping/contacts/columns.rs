@@ -1,7 +1,7 @@
 //! The Jacobian of the relative velocity of two bodies, by its non-zero columns.
 
 use crate::math::{BlockDiagonal, BodyIndex, Index, SpatialVelocity, Vector3, Vector6};
-use crate::multibody::jacobian::write_columns;
+use crate::multibody::jacobian::{write_columns, write_columns_for};
 use crate::multibody::{Data, Model};
 use crate::solvers::PatchBlock;
 
@@ -72,11 +72,35 @@ impl RelativeColumns {
         (body_A, body_B): (BodyIndex, BodyIndex),
         (p_WA, p_WB): (&Vector3, &Vector3),
     ) {
-        let (dofs_A, dofs_B) = (model.body_dofs(body_A), model.body_dofs(body_B));
-        self.columns_A.resize(dofs_A.len(), Vector6::zeros());
-        self.columns_B.resize(dofs_B.len(), Vector6::zeros());
+        self.resize(model, (body_A, body_B));
         write_columns(model, data, body_A, p_WA, &mut self.columns_A);
         write_columns(model, data, body_B, p_WB, &mut self.columns_B);
+        self.subtract(model, (body_A, body_B));
+    }
+
+    /// Computes the columns of [`RelativeColumns::merge_at`] for momenta that belong to the poses in `later`
+    /// ([`write_columns_for`]).
+    pub(super) fn merge_for(
+        &mut self,
+        model: &Model,
+        (data, later): (&Data, &Data),
+        (body_A, body_B): (BodyIndex, BodyIndex),
+        (p_WA, p_WB): (&Vector3, &Vector3),
+    ) {
+        self.resize(model, (body_A, body_B));
+        write_columns_for(model, (data, later), body_A, p_WA, &mut self.columns_A);
+        write_columns_for(model, (data, later), body_B, p_WB, &mut self.columns_B);
+        self.subtract(model, (body_A, body_B));
+    }
+
+    fn resize(&mut self, model: &Model, (body_A, body_B): (BodyIndex, BodyIndex)) {
+        self.columns_A.resize(model.body_dofs(body_A).len(), Vector6::zeros());
+        self.columns_B.resize(model.body_dofs(body_B).len(), Vector6::zeros());
+    }
+
+    /// Merges the columns of B and those of A, whose sign changes.
+    fn subtract(&mut self, model: &Model, (body_A, body_B): (BodyIndex, BodyIndex)) {
+        let (dofs_A, dofs_B) = (model.body_dofs(body_A), model.body_dofs(body_B));
         self.relative.clear();
         let mut of_A = dofs_A.iter().zip(&self.columns_A).peekable();
         for (dof, column) in dofs_B.iter().zip(&self.columns_B) {

@@ -76,6 +76,7 @@ impl DynamicContacts {
                 }
             }
         }
+        self.pairs.end_step();
     }
 
     /// Starts a step: no pair is searched along the motion of a solve.
@@ -129,7 +130,15 @@ impl DynamicContacts {
         for closure in scene.closures() {
             let (block, A) = problem.add_patch();
             let at = (step, &[0.0; 6]);
-            fill_closure(closure, model, (data, data), at, |dof| A.diagonal(dof), &mut self.columns, block);
+            fill_closure(
+                closure,
+                model,
+                (data, data, input.later),
+                at,
+                |dof| A.diagonal(dof),
+                &mut self.columns,
+                block,
+            );
         }
     }
 
@@ -140,17 +149,17 @@ impl DynamicContacts {
         pair: &ContactPair,
         problem: &mut ContactProblem,
     ) {
-        let ContactInput { scene, settings, .. } = *input;
+        let ContactInput { scene, settings, data, .. } = *input;
         let near = self.pairs.near(pair, 0.0);
         let here = if near { self.pairs.find_surface(index, pair, scene, settings.faces) } else { None };
         let Some(path) = input.path() else {
             if let Some(p_WC) = here {
                 let (block, momentum_matrix) = problem.add_patch();
-                input.columns_on_path(pair, &p_WC, input.data, &mut self.columns);
+                input.columns_on_path(pair, &p_WC, data, &mut self.columns);
                 input.start_patch(pair, momentum_matrix, &self.columns, block);
                 let (surface, kept) = self.pairs.surface_mut(index);
                 let count = push_faces(surface, &p_WC, settings.face_friction, block, kept);
-                let p_WBo = origins(scene, pair, input.data);
+                let p_WBo = origins(scene, pair, data);
                 self.add_active(ActivePatch { pair: index, p_WC, p_WBo }, count, None);
             } else {
                 if near {
@@ -171,12 +180,12 @@ impl DynamicContacts {
             force_before,
             recovery: path.step * path.model.gravity_W().norm(),
         };
-        let (mut found, mut p_WBo) = (here, origins(scene, pair, input.data));
+        let (mut found, mut p_WBo) = (here, origins(scene, pair, data));
         let search = self.reached.searched(index);
         // A surface on the path replaces that of the start if it is deeper than this
         let mut least = Some(0.0);
         if let Some(p_WC) = here {
-            input.columns_on_path(pair, &p_WC, input.data, &mut self.columns);
+            input.columns_on_path(pair, &p_WC, data, &mut self.columns);
             let V = self.ahead.velocity(self.columns.columns());
             let (block, momentum_matrix) = problem.add_patch();
             input.start_patch(pair, momentum_matrix, &self.columns, block);

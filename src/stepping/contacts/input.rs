@@ -17,6 +17,8 @@ pub(in crate::stepping) struct ContactInput<'a> {
     pub(in crate::stepping) options: &'a DynamicStepping,
     /// Poses and velocities of the bodies at the start of the step.
     pub(in crate::stepping) data: &'a Data,
+    /// Poses at the end of free motion, to which the momentum matrix belongs; those of the start without any.
+    pub(in crate::stepping) later: &'a Data,
     /// The generalized velocities at the start of the step [rad/s, m/s].
     pub(in crate::stepping) v: &'a [f64],
     /// The bodies' free path, if they move.
@@ -38,10 +40,10 @@ impl<'a> ContactInput<'a> {
     /// their free path, or of the start.
     ///
     /// The impulses of a step act on the momenta of bodies that start at their poses `data`. Two free bodies
-    /// that move by d_A and d_B on their way to `there` keep their total angular momentum if the impulse acts
-    /// on them at two points whose distance is d_B - d_A: this is one point of the start. The points lie on
-    /// both sides of the patch point. If one of the bodies is not free, both have the patch point, and the
-    /// result is false.
+    /// whose centres of mass move by d_A and d_B on their way to `there` keep their total angular momentum if
+    /// the impulse acts on them at two points whose distance is d_B - d_A: this is one point of the start. The
+    /// points lie on both sides of the patch point. If one of the bodies is not free, both have the patch
+    /// point, and the result is false.
     pub(super) fn columns_on_path(
         &self,
         pair: &ContactPair,
@@ -51,23 +53,17 @@ impl<'a> ContactInput<'a> {
     ) -> bool {
         let (model, geometries) = (self.scene.model(), self.scene.geometries());
         let bodies = (geometries[pair.A].body, geometries[pair.B].body);
-        let way = |body: BodyIndex| {
-            let path = self.motion.as_ref()?;
-            // The momentum matrix has the orientations of the end of free motion
-            let there = model.free_center_of_mass(there, &path.free.base.q, body)?;
-            Some(there - model.free_center_of_mass(self.data, &path.start.q, body)?)
-        };
-        match (way(bodies.0), way(bodies.1)) {
-            (Some(way_A), Some(way_B)) => {
-                let half = 0.5 * (way_B - way_A);
-                self.columns_apart(pair, (&(p_WC - half), &(p_WC + half)), there, columns);
-                true
-            }
-            _ => {
-                self.columns_at(pair, p_WC, there, columns);
-                false
-            }
+        if !model.is_free(bodies.0) || !model.is_free(bodies.1) {
+            self.columns_at(pair, p_WC, there, columns);
+            return false;
         }
+        let way = |body: BodyIndex| {
+            let [there, start] = [there, self.data].map(|data| model.free_center_of_mass(data, body));
+            there.unwrap_or_default() - start.unwrap_or_default()
+        };
+        let half = 0.5 * (way(bodies.1) - way(bodies.0));
+        self.columns_apart(pair, (&(p_WC - half), &(p_WC + half)), there, columns);
+        true
     }
 
     /// Computes the columns for the velocity of the second of two points [m, world], on body B, relative to
@@ -81,7 +77,7 @@ impl<'a> ContactInput<'a> {
     ) {
         let geometries = self.scene.geometries();
         let bodies = (geometries[pair.A].body, geometries[pair.B].body);
-        columns.merge_at(self.scene.model(), data, bodies, points);
+        columns.merge_for(self.scene.model(), (data, self.later), bodies, points);
     }
 
     /// Starts the patch of a pair: its law and its Jacobian.

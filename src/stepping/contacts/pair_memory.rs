@@ -47,6 +47,8 @@ pub(super) struct Memories {
     /// The loads of pairs without a memory, and those at the start of the present step.
     idle: Loads,
     idle_before: Loads,
+    /// Whether the present step looks at the surfaces of all pairs.
+    fields: bool,
     /// Loads that error control keeps.
     saved: [SavedLoads; 2],
     /// The empty memory of pairs that have none.
@@ -129,15 +131,24 @@ impl Memories {
     }
 
     /// Pairs outside the ascending list `near` have no load. With `fields`, that of their surfaces is
-    /// zero, too.
+    /// zero, too, from [`Memories::end`] on.
     pub(super) fn clear_loads(&mut self, near: &[u32], fields: bool) {
-        if fields {
-            self.idle.force = Some(0.0);
-        }
+        self.fields = fields;
         for (memory, pair) in self.memories.iter_mut().zip(&self.pairs) {
             if *pair != NONE && near.binary_search(pair).is_err() {
                 memory.loads = self.idle;
             }
+        }
+    }
+
+    /// Ends a step: pairs that had no load before, because it was the first, have none from now on.
+    pub(super) fn end(&mut self) {
+        if !self.fields || self.idle.force.is_some() {
+            return;
+        }
+        self.idle.force = Some(0.0);
+        for memory in &mut self.memories {
+            memory.loads.force.get_or_insert(0.0);
         }
     }
 
@@ -202,8 +213,10 @@ mod tests {
         memories.resize(4);
         memories.begin(None);
         memories.clear_loads(&[0, 1], true);
+        assert_eq!(memories.of(0).loads.force, None, "no step before the first");
         memories.of(0).loads.force = Some(3.0);
         memories.of(1).loads.point_impulse = 0.5;
+        memories.end();
         memories
     }
 

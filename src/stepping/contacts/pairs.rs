@@ -10,7 +10,7 @@ use crate::geometry::{
 };
 use crate::math::{
     BodyIndex, ByteReader, ByteWriter, BytesError, GeometryIndex, Index, IndexVec, RigidTransform, SpatialVelocity,
-    Vector3,
+    Vector3, rotation_vector,
 };
 use crate::multibody::Data;
 use crate::scene::{CollisionGeometry, ContactPair, Scene};
@@ -262,7 +262,7 @@ impl Pairs {
             (p_after - p, after.rotation * before.rotation.inverse())
         };
         let ((moved_A, turn_A), (moved_B, turn_B)) = (way(pair.A), way(pair.B));
-        let turn = turn_A.angle_to(&turn_B);
+        let turn = rotation_vector(&(turn_B * turn_A.inverse())).norm();
         (moved_B - moved_A).norm() + if turn > 0.0 { turn * radius } else { 0.0 }
     }
 
@@ -334,6 +334,11 @@ impl Pairs {
             self.memory.clear_loads(self.near.found(), fields);
         }
         std::mem::take(self.near.found_mut())
+    }
+
+    /// Ends a step whose loads are stored.
+    pub(in crate::stepping) fn end_step(&mut self) {
+        self.memory.end();
     }
 
     /// Takes back the list of [`Pairs::select`], whose memory is reused.
@@ -450,7 +455,8 @@ impl Pairs {
             let (center, radius) = self.bounding_sphere(geometry, index);
             let (X_WG, X_WG_later) = (&self.X_WG[index], later.X_WB[geometry.body] * geometry.X_BG);
             let moved = X_WG_later * X_WG.inverse_transform_point(&center.into()) - center;
-            let way = moved.coords.norm() + X_WG.rotation.angle_to(&X_WG_later.rotation) * radius;
+            let turn = rotation_vector(&(X_WG_later.rotation * X_WG.rotation.inverse())).norm();
+            let way = moved.coords.norm() + turn * radius;
             if way.is_finite() {
                 *speed = speed.max(way / step);
             }

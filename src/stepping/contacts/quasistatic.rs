@@ -433,7 +433,7 @@ impl QuasistaticContacts {
         for (closure, correction) in scene.closures().iter().zip(&self.closures) {
             let block = problem.add_patch();
             let (mass, at) = (|dof: usize| self.diagonal[dof], (step, &correction.offset));
-            fill_closure(closure, scene.model(), (start, middle), at, mass, &mut self.columns, block);
+            fill_closure(closure, scene.model(), (start, middle, middle), at, mass, &mut self.columns, block);
         }
     }
 

@@ -121,6 +121,7 @@ impl SpookStep {
         result.integrate_from(&self.base.free.base, &mut self.base.change, input)?;
         self.base.contacts.note_loads(input.scene, &self.base.problem, &result.state.v, h);
         self.remember(input.scene, data);
+        self.base.carry_spin(input, &mut result.state);
         let impulse = |row: usize| self.impulses[row];
         self.base.joint_rows.efforts_from(impulse, h, &mut result.efforts);
         result.set_contacts(self.base.contacts.active(), &self.net);
