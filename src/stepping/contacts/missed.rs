@@ -4,7 +4,7 @@
 use super::free_path::thickness;
 use super::pairs::{ActivePatch, Pairs};
 use crate::contact::{Compliance, approach_speed, patch_depth};
-use crate::geometry::HydroelasticGeometry;
+use crate::geometry::{HydroelasticGeometry, Shape};
 use crate::math::SpatialVelocity;
 use crate::scene::{CollisionGeometry, Scene};
 
@@ -43,7 +43,12 @@ impl Pairs {
         let depth = 0.5 * thinnest(a, b);
         if depth == f64::INFINITY {
             // A half space has no middle. Its force on a body wholly inside it does not grow further
-            let (radius, pressed) = (self.smaller_radius(pair, scene), patch_depth(surface));
+            let round = [a, b].into_iter().find_map(|geometry| match geometry.shape {
+                Shape::Sphere { radius } => Some(radius),
+                _ => None,
+            });
+            let radius = round.unwrap_or_else(|| self.smaller_radius(pair, scene));
+            let pressed = patch_depth(surface);
             let travel = step * approach_speed(surface, &active.p_WC, V);
             let inside = pressed > 2.0 * radius;
             return inside.then_some(Missed { pair: active.pair, travel, pressed: Some(pressed), depth: radius });
@@ -56,7 +61,7 @@ impl Pairs {
         if bound <= depth * (1.0 - part) {
             return None;
         }
-        let pressed = patch_depth(surface);
+        let pressed = patch_depth(surface).min(depth_max(a, b));
         let travel = step * approach_speed(surface, &active.p_WC, V) - approached;
         (travel > 0.0 && travel > pressed * (1.0 / part - 1.0)).then_some(Missed {
             pair: active.pair,
@@ -71,6 +76,13 @@ impl Pairs {
 pub(super) fn thinnest(a: &CollisionGeometry, b: &CollisionGeometry) -> f64 {
     let soft = [a, b].into_iter().filter(|geometry| geometry.hydroelastic.is_compliant());
     soft.map(|geometry| thickness(&geometry.hydroelastic.aabb().half_extents())).fold(f64::INFINITY, f64::min)
+}
+
+/// The largest depth of a contact of the two geometries \[m\]: the thickness of both, as far as they are
+/// compliant; a field has its largest pressure in the middle, and may be met obliquely.
+pub(super) fn depth_max(a: &CollisionGeometry, b: &CollisionGeometry) -> f64 {
+    let soft = [a, b].into_iter().filter(|geometry| geometry.hydroelastic.is_compliant());
+    soft.map(smallest_extent).sum()
 }
 
 /// The length by which the motion of two geometries is judged \[m\]: the thickness of the thinner compliant

@@ -22,8 +22,8 @@ pub(super) struct PairMemory {
 pub(super) struct Loads {
     /// The largest normal impulse of a point in the last step [N s].
     pub(super) point_impulse: f64,
-    /// The elastic force of the surface at the end of the last step \[N\]; `None` before the first.
-    pub(super) force: Option<f64>,
+    /// The elastic energy of the surface at the end of the last step \[J\]; `None` before the first.
+    pub(super) energy: Option<f64>,
 }
 
 /// The loads of all pairs at one time.
@@ -132,7 +132,7 @@ impl Memories {
     /// zero, too.
     pub(super) fn clear_loads(&mut self, near: &[u32], fields: bool) {
         if fields {
-            self.idle.force = Some(0.0);
+            self.idle.energy = Some(0.0);
         }
         for (memory, pair) in self.memories.iter_mut().zip(&self.pairs) {
             if *pair != NONE && near.binary_search(pair).is_err() {
@@ -161,7 +161,7 @@ impl Memories {
         let loads = || (0..self.slots.len()).map(|pair| self.loads(pair));
         writer.len(self.slots.len());
         loads().for_each(|loads| writer.f64(loads.point_impulse));
-        loads().for_each(|loads| writer.optional(loads.force));
+        loads().for_each(|loads| writer.optional(loads.energy));
     }
 
     /// Reads the output of [`Memories::write`] for a scene with at most this number of `pairs`.
@@ -173,9 +173,9 @@ impl Memories {
         *self = Self::default();
         self.resize(pairs);
         for (pair, point_impulse) in impulses.into_iter().enumerate() {
-            let loads = Loads { point_impulse, force: reader.optional()? };
-            if loads.point_impulse == 0.0 && loads.force == Some(0.0) {
-                self.idle.force = loads.force;
+            let loads = Loads { point_impulse, energy: reader.optional()? };
+            if loads.point_impulse == 0.0 && loads.energy == Some(0.0) {
+                self.idle.energy = loads.energy;
             } else if loads != Loads::default() {
                 self.of(pair).loads = loads;
             }
@@ -202,7 +202,7 @@ mod tests {
         memories.resize(4);
         memories.begin(None);
         memories.clear_loads(&[0, 1], true);
-        memories.of(0).loads.force = Some(3.0);
+        memories.of(0).loads.energy = Some(3.0);
         memories.of(1).loads.point_impulse = 0.5;
         memories
     }
@@ -214,14 +214,14 @@ mod tests {
         let before = loads(&memories);
         memories.begin(None);
         memories.clear_loads(&[2], true);
-        memories.of(2).loads.force = Some(7.0);
+        memories.of(2).loads.energy = Some(7.0);
         memories.restore_loads();
         assert_eq!(loads(&memories), before, "the first step");
         let mut memories = after_a_step();
         let before = loads(&memories);
         memories.begin(Some(&[0, 1]));
         memories.clear_loads(&[1, 3], true);
-        memories.of(3).loads.force = Some(9.0);
+        memories.of(3).loads.energy = Some(9.0);
         assert_ne!(loads(&memories), before);
         memories.restore_loads();
         assert_eq!(loads(&memories), before);
@@ -236,7 +236,7 @@ mod tests {
         memories.begin(Some(&[0, 1]));
         memories.clear_loads(&[1], true);
         memories.begin(Some(&[1]));
-        memories.of(3).loads.force = Some(2.0);
+        memories.of(3).loads.energy = Some(2.0);
         assert_eq!(memories.memories.len(), 2, "the memory is taken over");
         memories.recall_loads(1);
         assert_eq!(loads(&memories), before);
