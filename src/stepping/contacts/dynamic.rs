@@ -316,7 +316,7 @@ impl DynamicContacts {
             Some(_) => None,
             None => self.points_after_turn(input, (index, pair), detection),
         };
-        let at_end = at_end.or_else(|| self.points_of_first_touch(input, (index, pair)));
+        let at_end = at_end.or_else(|| self.points_of_first_touch(input, (index, pair), detection));
         let (found, p_WBo) = match at_end {
             Some(at_end) => at_end,
             None => {
@@ -341,14 +341,19 @@ impl DynamicContacts {
         self.approached.push(None);
     }
 
-    /// The points of a rigid pair whose bodies turn past each other, at the poses at which they first overlap:
-    /// their mean [m, world], and the origins of the bodies. `None` if they do not ([`first_overlap`]).
+    /// The points of a rigid pair whose bodies turn past each other, at the poses at which they first
+    /// overlap: their mean [m, world], and the origins of the bodies. `None` if they do not
+    /// ([`first_overlap`]).
     fn points_of_first_touch(
         &mut self,
         input: &ContactInput<'_>,
         (index, pair): (usize, &ContactPair),
+        detection: f64,
     ) -> Option<(Option<Vector3>, [Vector3; 2])> {
         let ContactInput { scene, data, .. } = *input;
+        if detection <= thickness_of_pair(&scene.geometries()[pair.A], &scene.geometries()[pair.B]) {
+            return None;
+        }
         let path = input.motion.as_ref()?;
         let motion = match self.reached.searched(index) {
             Some(search) => self.reached.motion(search),

@@ -211,10 +211,12 @@ impl MotionSearch {
         let ContactInput { scene, data, .. } = *input;
         let path = input.motion.as_ref()?;
         let travel = solved.pairs.approach(pair, scene, data, motion.at(path, 1.0));
-        let overlap = solved.pairs.with_spare_memory(index, |pairs| {
-            first_overlap(pairs, (scene, data, path), (index, pair), motion, OVERLAP)
-        });
-        if overlap.is_some() {
+        let thickness = thickness_of_pair(&scene.geometries()[pair.A], &scene.geometries()[pair.B]);
+        let passes = travel > thickness
+            && solved.pairs.with_spare_memory(index, |pairs| {
+                first_overlap(pairs, (scene, data, path), (index, pair), motion, OVERLAP).is_some()
+            });
+        if passes {
             return Some((Missed { pair: index, travel, pressed: None, depth: f64::INFINITY }, 0.0));
         }
         let detection = self.point_detection(solved.pairs, input, (index, pair));
