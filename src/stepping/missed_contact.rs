@@ -51,7 +51,7 @@ impl fmt::Display for MissedContact<'_> {
             ),
             Some(pressed) if pressed > 2.0 * depth => write!(
                 f,
-                "are pressed in by {:.1} mm, so that one is wholly inside the other, and approach by another {:.1} mm in \
+                "are pressed in by {:.1} mm, so that one is nearly inside the other, and approach by another {:.1} mm in \
                  a step of {ms} ms: take a stiffer material",
                 mm * pressed,
                 mm * travel,

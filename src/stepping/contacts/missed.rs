@@ -19,10 +19,14 @@ pub(in crate::stepping) struct Missed {
     /// late.
     pub(in crate::stepping) pressed: Option<f64>,
     /// Half the thickness of the thinner compliant geometry \[m\]. Beyond it the pressure drives the other
-    /// geometry out on the far side. For a compliant half space it is the radius of the other geometry, which
-    /// is wholly inside if it is pressed in by twice that.
+    /// geometry out on the far side. For a compliant half space it is nearly the radius of the other
+    /// geometry, which is nearly inside if it is pressed in by twice that.
     pub(in crate::stepping) depth: f64,
 }
+
+/// A geometry that a half space covers to this part of its height is named: a moment later nothing holds it.
+/// [-]
+const NEARLY_INSIDE: f64 = 0.9;
 
 impl Pairs {
     /// Checks whether the bodies of an active pair press each other in beyond the middle of a compliant one,
@@ -50,8 +54,13 @@ impl Pairs {
             let radius = round.unwrap_or_else(|| self.smaller_radius(pair, scene));
             let pressed = patch_depth(surface);
             let travel = step * approach_speed(surface, &active.p_WC, V);
-            let inside = pressed > 2.0 * radius;
-            return inside.then_some(Missed { pair: active.pair, travel, pressed: Some(pressed), depth: radius });
+            let depth = NEARLY_INSIDE * radius;
+            return (pressed > 2.0 * depth).then_some(Missed {
+                pair: active.pair,
+                travel,
+                pressed: Some(pressed),
+                depth,
+            });
         }
         let pressure = surface.pressure.iter().copied().fold(0.0, f64::max);
         // The pressure is the modulus in the middle: with a gradient of modulus/depth the rest of the way
