@@ -168,6 +168,11 @@ impl Spring {
         let area = surface.area[i];
         Self { stiffness: area * gradient, elastic_force: area * surface.pressure[i] }
     }
+
+    /// Its elastic energy at the start of the step \[J\]; 0 without stiffness.
+    fn energy(&self) -> f64 {
+        if self.stiffness > 0.0 { self.elastic_force * self.elastic_force / (2.0 * self.stiffness) } else { 0.0 }
+    }
 }
 
 /// The inputs of [`push_faces_held`] for one patch.
@@ -186,11 +191,13 @@ pub struct Hold {
     pub V_free: SpatialVelocity,
     /// Whether the bodies touch at the start of the step.
     pub touches: bool,
-    /// The elastic force of the patch at the end of the previous step \[N\]; `None` in the first step.
-    pub force_before: Option<f64>,
-    /// Largest speed at which an overlap that is not due to a load separates, in a step that does not resolve
-    /// its motion [m/s].
-    pub recovery: f64,
+    /// The elastic energy of the patch at the end of the previous step \[J\]; `None` in the first step.
+    pub energy_before: Option<f64>,
+    /// The speed that a body gains in free fall during the step [m/s]: bodies whose overlap is not due to a
+    /// load separate at no more than this speed.
+    pub fall: f64,
+    /// The largest depth of a contact of the two bodies \[m\]; infinite for a half space.
+    pub depth_max: f64,
 }
 
 /// Weak faces have less stiffness than their force over the depth of the patch. They get all of the missing
@@ -198,9 +205,10 @@ pub struct Hold {
 /// step, and a proportional part of it for a smaller motion. [-]
 const WEAK_PART: f64 = 0.1;
 
-/// An elastic force up to this multiple of that at the end of the previous step counts as a load. The bodies
-/// have done no work against the rest, which the previous step did not contain. [-]
-const LOAD_GROWTH: f64 = 2.0;
+/// Bodies whose overlap is not due to a load separate at this part of the speed that a body gains in free
+/// fall during a step, if the step is long compared with their contact. At the full speed, a die that lands
+/// on an edge would rock from edge to edge for ever. [-]
+const RECOVERY_PART: f64 = 0.25;
 
 /// Depth and direction of a patch.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -213,6 +221,17 @@ pub struct PatchSize {
     pub gradient: f64,
     /// Direction: the mean normal of the faces, weighted by their stiffness; a unit vector, or zero.
     pub along: Vector3,
+}
+
+impl PatchSize {
+    /// The size with at most the depth `most` \[m\]. Where a plane cuts through a thin plate that stands on
+    /// its edge, all gradients along the normal vanish, and the depth that follows from them has no bound.
+    pub fn within(self, most: f64) -> Self {
+        if self.depth <= most {
+            return self;
+        }
+        Self { depth: most, gradient: self.gradient * self.depth / most, ..self }
+    }
 }
 
 /// Depth and direction of a patch, from the faces that can push.
@@ -329,9 +348,9 @@ pub fn approach_speed(surface: &ContactSurface, p_WC: &Vector3, V: &SpatialVeloc
 /// - The surface may be that of a later time on the free path. The forces are then those of that pose, with
 ///   fe0 + dt_ahead k n.v_F(V_free) instead of fe0, which is negative for faces that do not touch at the
 ///   start.
-/// - If the step does not resolve the contact, a total elastic force above twice that at the end of the
-///   previous step is scaled down, so that the overlap beyond this load separates at the recovery speed at
-///   most.
+/// - If the step does not resolve the contact, forces are scaled down so that the springs begin with no more
+///   energy than those of the previous step ended with. The rest is at most that of bodies that fall for one
+///   step, and lets an overlap without a load separate.
 pub fn push_faces_held(
     surface: &ContactSurface,
     p_WC: &Vector3,
@@ -340,11 +359,11 @@ pub fn push_faces_held(
     block: &mut PatchBlock,
     kept: &mut Vec<u32>,
 ) -> Discretized {
-    let size = patch_size(surface);
+    let size = patch_size(surface).within(hold.depth_max);
     let PatchSize { depth, along, .. } = size;
     let own = |i: usize| if is_kept(surface, i) { surface.gradient(i) } else { 0.0 };
     let plane = DepthPlane::of(surface, p_WC, &size);
-    let rests = hold.touches || hold.force_before.is_some_and(|force| force > 0.0);
+    let rests = hold.touches || hold.energy_before.is_some_and(|energy| energy > 0.0);
     // The face without its weak part, the force of that part at the start, and the motion along the normal
     // until the surface was found. In a step that does not resolve the contact, faces across a patch that
     // touches or already carried a force are left out: their pressure does not depend on motion across the
@@ -378,15 +397,18 @@ pub fn push_faces_held(
         face
     };
     let mut scale = 1.0;
-    if let Some(before) = hold.force_before {
-        let (mut force, mut stiffness) = (0.0, 0.0);
+    if let Some(before) = hold.energy_before {
+        let (mut energy, mut stiffness) = (0.0, 0.0);
         for face in (0..surface.len()).map(spring).filter(|face| face.elastic_force > 0.0) {
-            force += face.elastic_force;
+            energy += face.energy();
             stiffness += face.stiffness;
         }
-        let most = LOAD_GROWTH * before + stiffness * hold.recovery * hold.step;
-        if force > most && hold.step * hold.step * stiffness * hold.inverse_mass > 1.0 {
-            scale = most / force;
+        let ratio = hold.step * hold.step * stiffness * hold.inverse_mass;
+        // 1/2 m v^2 of the speed `fall`, without a division by the inverse mass
+        let fallen = 0.5 * stiffness * (hold.fall * hold.step).powi(2);
+        let most = before + fallen * (1.0 / ratio).max(RECOVERY_PART * RECOVERY_PART);
+        if energy > most && ratio > 1.0 {
+            scale = (most / energy).sqrt();
         }
     }
     let capped = |i| {

@@ -453,6 +453,14 @@ impl PatchBlock {
         })
     }
 
+    /// The elastic energy of the faces at the end of a step that ends with the relative velocity V of C
+    /// \[J\]: the sum of fe^2/(2 k).
+    pub fn elastic_energy(&self, V: &SpatialVelocity) -> f64 {
+        let rates = self.lanes.iter().flat_map(|lanes| lanes.force_rate.0);
+        let energies = self.elastic_forces(V).zip(rates).filter(|(_, rate)| *rate > 0.0);
+        0.5 * self.damped_step * energies.map(|(force, rate)| force * force / rate).sum::<f64>()
+    }
+
     /// The sums over the faces of fe0 \[N\] and of k [N/m].
     pub fn elastic_sums(&self) -> (f64, f64) {
         let (mut force, mut rate) = (LaneSum::ZERO, LaneSum::ZERO);

@@ -36,22 +36,22 @@ impl fmt::Display for MissedContact<'_> {
         match pressed {
             None if depth.is_infinite() => write!(
                 f,
-                "came {:.1} mm nearer to each other in a step of {ms} ms than expected from their speeds at its start, so \
+                "move by {:.1} mm against each other in a step of {ms} ms, beyond where their contact is known, so that \
                  they may pass through each other: take a shorter step",
                 mm * travel,
             ),
             None => write!(
                 f,
                 "met within a step of {ms} ms and approached by another {:.1} mm. Half the thickness of the thinner \
-                 compliant one is {:.1} mm, so they may pass through each other: take a step of at most {:.2} ms, or, \
-                 with `contact: {{ surfaces: start }}`, use `free_path` instead",
+                 compliant one is {:.1} mm, so they may pass through each other: take a step of at most {:.2} ms, or \
+                 surfaces of the free path (`contact: {{ surfaces: free_path, friction_bound: solved }}`, the defaults)",
                 mm * travel,
                 mm * depth,
                 ms * (depth / travel).min(0.5),
             ),
             Some(pressed) if pressed > 2.0 * depth => write!(
                 f,
-                "are pressed in by {:.1} mm, so that one is wholly inside the other, and approach by another {:.1} mm in \
+                "are pressed in by {:.1} mm, so that one is nearly inside the other, and approach by another {:.1} mm in \
                  a step of {ms} ms: take a stiffer material",
                 mm * pressed,
                 mm * travel,

@@ -22,16 +22,17 @@ fn surface_of(A: &HydroelasticGeometry, B: &HydroelasticGeometry, X_WB: &RigidTr
 
 /// A step that does not resolve the contact at all, with the surface found after B has moved by `moved`
 /// \[m\], without a cap on the speed at which an overlap separates.
-fn hold(moved: f64, force_before: Option<f64>) -> Hold {
+fn hold(moved: f64, energy_before: Option<f64>) -> Hold {
     Hold {
         step: STEP,
         inverse_mass: 10.0,
         share: 1.0,
         ahead: STEP,
         V_free: SpatialVelocity::new(Vector3::zeros(), Vector3::z() * (moved / STEP)),
-        touches: force_before.is_some_and(|force| force > 0.0),
-        force_before,
-        recovery: f64::INFINITY,
+        touches: energy_before.is_some_and(|energy| energy > 0.0),
+        energy_before,
+        fall: f64::INFINITY,
+        depth_max: f64::INFINITY,
     }
 }
 
@@ -69,8 +70,8 @@ fn rims_that_were_found_deeper_have_the_force_of_the_start() {
     for (found, start) in [(1e-3, 1e-3), (2e-3, 2e-3), (2e-3, 1e-3), (2e-3, 1e-5), (3e-3, 2.9e-3)] {
         let surface = surface_of(&ground, &pad, &at(0.0, 0.0, 0.01 - found));
         let own = (0..surface.len()).map(|i| surface.area[i] * surface.pressure[i]).sum::<f64>();
-        for force_before in [None, Some(1e6)] {
-            let force = force(&surface, &hold(start - found, force_before));
+        for energy_before in [None, Some(1e6)] {
+            let force = force(&surface, &hold(start - found, energy_before));
             // The integral of min(start, s) over the square
             let strip = SIDE * (found * start - 0.5 * start * start) - start * found * found + start.powi(3) / 3.0;
             let excess = 4.0 * start * start * (found - start) / 3.0;
@@ -94,9 +95,9 @@ fn sides_of_a_body_that_rests_do_not_push_it() {
     let depth = 2e-3;
     let surface = surface_of(&ground, &block, &at(0.0, 0.0, 0.01 - depth));
     let (below, sides) = (gradient * depth * SIDE * SIDE, gradient * 2.0 * SIDE * depth * depth);
-    for (force_before, exact) in [(None, below + sides), (Some(0.0), below + sides), (Some(1e6), below)] {
-        let force = force(&surface, &hold(0.0, force_before));
-        assert!((force / exact - 1.0).abs() < 1e-9, "{force_before:?}: {force} and not {exact} N");
+    for (energy_before, exact) in [(None, below + sides), (Some(0.0), below + sides), (Some(1e6), below)] {
+        let force = force(&surface, &hold(0.0, energy_before));
+        assert!((force / exact - 1.0).abs() < 1e-9, "{energy_before:?}: {force} and not {exact} N");
     }
 }
 

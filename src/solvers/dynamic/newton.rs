@@ -89,6 +89,9 @@ const DIRECTIONS_FROM: u32 = 3;
 /// fraction [`IDLE`] of the residual: a contact that hardly slips can hold them.
 const IDLE_STEPS_MAX: u32 = 5;
 const IDLE: f64 = 0.9;
+/// They are also given up after this number of steps in a row without a smaller residual than the smallest so
+/// far: with them, the slip of a contact that turns from sticking to sliding may go to and fro.
+const BETWEEN_BEST_MAX: u32 = 15;
 /// After twice as many such steps, a kink or rounding stops the method at a residual below this multiple of
 /// the tolerance [-].
 const STOPPED: f64 = 100.0;
@@ -283,7 +286,7 @@ impl NewtonSolver {
         let mut residual = self.relative_residual(part);
         let mut iterations = 0;
         let mut before = f64::INFINITY;
-        let mut idle_steps = 0;
+        let (mut idle_steps, mut best, mut between_best) = (0, residual, 0);
         loop {
             // Without contact the problem is linear, and one step solves it to rounding, so that bodies that
             // fly or swing freely conserve their momentum.
@@ -299,7 +302,8 @@ impl NewtonSolver {
             }
             // The line search has found no better point, and would find none again, or steps at a kink go to
             // and fro.
-            let stops = idle_steps >= 2 * IDLE_STEPS_MAX && residual <= STOPPED * settings.tolerance;
+            let idles = idle_steps >= 2 * IDLE_STEPS_MAX || between_best >= 2 * BETWEEN_BEST_MAX;
+            let stops = idles && residual <= STOPPED * settings.tolerance;
             if iterations > 0 && residual == before || stops {
                 return Ok(SolveReport { status: SolveStatus::Stalled, iterations, residual });
             }
@@ -322,11 +326,13 @@ impl NewtonSolver {
             iterations += 1;
             before = std::mem::replace(&mut residual, self.relative_residual(part));
             idle_steps = if residual > IDLE * before { idle_steps + 1 } else { 0 };
+            between_best = if residual > IDLE * best { between_best + 1 } else { 0 };
+            best = best.min(residual);
             if with_hessian || residual <= settings.tolerance {
                 continue;
             }
             self.follow_directions(part, v);
-            self.with_directions &= idle_steps < IDLE_STEPS_MAX;
+            self.with_directions &= idle_steps < IDLE_STEPS_MAX && between_best < BETWEEN_BEST_MAX;
             let foreseen = residual * (residual / before);
             if foreseen <= FORESEEN_MAX * settings.tolerance && iterations < settings.iterations_max {
                 let last = self.step_with_same_factors(part, v);

@@ -2,9 +2,10 @@
 
 use super::closures::fill_closure;
 use super::columns::RelativeColumns;
+use super::first_overlap::first_overlap;
 use super::free_path::{FreePath, FreePathPoses, parts};
 use super::input::ContactInput;
-use super::missed::{Missed, thickness_of_pair, thinnest};
+use super::missed::{Missed, depth_max, thickness_of_pair, thinnest};
 use super::motion_search::{ACCELERATION_BOUND, MotionSearch, SolveContacts, UNSEEN, poses};
 use super::pairs::{ActivePatch, Pairs, origins};
 use crate::contact::{
@@ -69,7 +70,7 @@ impl DynamicContacts {
                 ContactKind::PressureField => {
                     let missed = self.pairs.find_not_stopped(scene, active, &V, step, approached.unwrap_or(0.0));
                     self.missed = missed.or(self.missed);
-                    self.pairs.note_force(active.pair, patch.elastic_forces(&V).sum());
+                    self.pairs.note_energy(active.pair, patch.elastic_energy(&V));
                     if approached.is_some() {
                         self.pairs.set_pressures(active.pair, patch.elastic_forces(&V));
                     }
@@ -168,8 +169,9 @@ impl DynamicContacts {
             }
             return;
         };
-        let force_before = self.pairs.take_force(index);
+        let energy_before = self.pairs.take_energy(index);
         let dropped = if near && here.is_none() { self.pairs.surface(index).0.len() as u32 } else { 0 };
+        let geometries = scene.geometries();
         let mut hold = Hold {
             step: path.step,
             inverse_mass: 0.0,
@@ -177,8 +179,9 @@ impl DynamicContacts {
             ahead: 0.0,
             V_free: SpatialVelocity::ZERO,
             touches: here.is_some(),
-            force_before,
-            recovery: path.step * path.model.gravity_W().norm(),
+            energy_before,
+            fall: path.step * path.model.gravity_W().norm(),
+            depth_max: depth_max(&geometries[pair.A], &geometries[pair.B]),
         };
         let (mut found, mut p_WBo) = (here, origins(scene, pair, data));
         let search = self.reached.searched(index);
@@ -191,7 +194,7 @@ impl DynamicContacts {
             input.start_patch(pair, momentum_matrix, &self.columns, block);
             let (surface, kept) = self.pairs.surface_mut(index);
             let size = patch_size(surface);
-            let PatchSize { depth, along, .. } = size;
+            let PatchSize { depth, along, .. } = size.within(hold.depth_max);
             let count = push_faces_with_rims(surface, (&p_WC, &size), settings.face_friction, block, kept);
             let (force, stiffness) = block.elastic_sums();
             let (surface, _) = self.pairs.surface(index);
@@ -199,7 +202,6 @@ impl DynamicContacts {
             let ratio = path.step * path.step * inverse_mass * stiffness.max(force / depth);
             let reach = path.step * (V.v.norm() + V.w.norm() * 2.0 * self.pairs.smaller_radius(pair, scene));
             let slow = reach * stiffness <= force || path.step * approach_speed(surface, &p_WC, &V) <= depth;
-            let geometries = scene.geometries();
             let unseen = UNSEEN * thinnest(&geometries[pair.A], &geometries[pair.B]);
             if ratio <= RESOLVED && slow && reach <= unseen && search.is_none() {
                 self.add_active(ActivePatch { pair: index, p_WC, p_WBo }, count, None);
@@ -319,7 +321,12 @@ impl DynamicContacts {
             return;
         }
         let detection = self.reached.point_detection(&self.pairs, input, (index, pair));
-        let (found, p_WBo) = match self.points_after_turn(input, (index, pair), detection) {
+        let at_end = match self.reached.searched(index) {
+            Some(_) => None,
+            None => self.points_after_turn(input, (index, pair), detection),
+        };
+        let at_end = at_end.or_else(|| self.points_of_first_touch(input, (index, pair), detection));
+        let (found, p_WBo) = match at_end {
             Some(at_end) => at_end,
             None => {
                 let found = self.pairs.find_points(index, pair, scene, detection);
@@ -341,6 +348,34 @@ impl DynamicContacts {
         self.faces += points.len() as u32;
         self.active.push(ActivePatch { pair: index, p_WC, p_WBo });
         self.approached.push(None);
+    }
+
+    /// The points of a rigid pair whose bodies turn past each other, at the poses at which they first
+    /// overlap: their mean [m, world], and the origins of the bodies. `None` if they do not
+    /// ([`first_overlap`]).
+    fn points_of_first_touch(
+        &mut self,
+        input: &ContactInput<'_>,
+        (index, pair): (usize, &ContactPair),
+        detection: f64,
+    ) -> Option<(Option<Vector3>, [Vector3; 2])> {
+        let ContactInput { scene, data, .. } = *input;
+        if detection <= thickness_of_pair(&scene.geometries()[pair.A], &scene.geometries()[pair.B]) {
+            return None;
+        }
+        let path = input.motion.as_ref()?;
+        let motion = match self.reached.searched(index) {
+            Some(search) => self.reached.motion(search),
+            None => input.path().map(|_| &mut self.ahead)?,
+        };
+        let part = first_overlap(&mut self.pairs, (scene, data, path), (index, pair), motion, 0.0)?;
+        let there = motion.at(path, part);
+        let p_WC = self.pairs.find_points_at(index, pair, scene, 0.0, &poses(scene, pair, there))?;
+        let p_WBo = origins(scene, pair, there);
+        input.columns_on_path(pair, &p_WC, there, &mut self.columns);
+        let V = motion.velocity(self.columns.columns());
+        self.pairs.take_back_distances(index, &p_WC, &V, part * path.step);
+        Some((Some(p_WC), p_WBo))
     }
 
     /// The points of a rigid pair whose bodies turn, at the end of free motion: their mean [m, world], if

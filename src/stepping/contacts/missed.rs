@@ -4,7 +4,7 @@
 use super::free_path::thickness;
 use super::pairs::{ActivePatch, Pairs};
 use crate::contact::{Compliance, approach_speed, patch_depth};
-use crate::geometry::HydroelasticGeometry;
+use crate::geometry::{HydroelasticGeometry, Shape};
 use crate::math::SpatialVelocity;
 use crate::scene::{CollisionGeometry, Scene};
 
@@ -19,10 +19,14 @@ pub(in crate::stepping) struct Missed {
     /// late.
     pub(in crate::stepping) pressed: Option<f64>,
     /// Half the thickness of the thinner compliant geometry \[m\]. Beyond it the pressure drives the other
-    /// geometry out on the far side. For a compliant half space it is the radius of the other geometry, which
-    /// is wholly inside if it is pressed in by twice that.
+    /// geometry out on the far side. For a compliant half space it is nearly the radius of the other
+    /// geometry, which is nearly inside if it is pressed in by twice that.
     pub(in crate::stepping) depth: f64,
 }
+
+/// A geometry that a half space covers to this part of its height is named: a moment later nothing holds it.
+/// [-]
+const NEARLY_INSIDE: f64 = 0.9;
 
 impl Pairs {
     /// Checks whether the bodies of an active pair press each other in beyond the middle of a compliant one,
@@ -43,10 +47,20 @@ impl Pairs {
         let depth = 0.5 * thinnest(a, b);
         if depth == f64::INFINITY {
             // A half space has no middle. Its force on a body wholly inside it does not grow further
-            let (radius, pressed) = (self.smaller_radius(pair, scene), patch_depth(surface));
+            let round = [a, b].into_iter().find_map(|geometry| match geometry.shape {
+                Shape::Sphere { radius } => Some(radius),
+                _ => None,
+            });
+            let radius = round.unwrap_or_else(|| self.smaller_radius(pair, scene));
+            let pressed = patch_depth(surface);
             let travel = step * approach_speed(surface, &active.p_WC, V);
-            let inside = pressed > 2.0 * radius;
-            return inside.then_some(Missed { pair: active.pair, travel, pressed: Some(pressed), depth: radius });
+            let depth = NEARLY_INSIDE * radius;
+            return (pressed > 2.0 * depth).then_some(Missed {
+                pair: active.pair,
+                travel,
+                pressed: Some(pressed),
+                depth,
+            });
         }
         let pressure = surface.pressure.iter().copied().fold(0.0, f64::max);
         // The pressure is the modulus in the middle: with a gradient of modulus/depth the rest of the way
@@ -56,7 +70,7 @@ impl Pairs {
         if bound <= depth * (1.0 - part) {
             return None;
         }
-        let pressed = patch_depth(surface);
+        let pressed = patch_depth(surface).min(depth_max(a, b));
         let travel = step * approach_speed(surface, &active.p_WC, V) - approached;
         (travel > 0.0 && travel > pressed * (1.0 / part - 1.0)).then_some(Missed {
             pair: active.pair,
@@ -71,6 +85,13 @@ impl Pairs {
 pub(super) fn thinnest(a: &CollisionGeometry, b: &CollisionGeometry) -> f64 {
     let soft = [a, b].into_iter().filter(|geometry| geometry.hydroelastic.is_compliant());
     soft.map(|geometry| thickness(&geometry.hydroelastic.aabb().half_extents())).fold(f64::INFINITY, f64::min)
+}
+
+/// The largest depth of a contact of the two geometries \[m\]: the thickness of both, as far as they are
+/// compliant; a field has its largest pressure in the middle, and may be met obliquely.
+pub(super) fn depth_max(a: &CollisionGeometry, b: &CollisionGeometry) -> f64 {
+    let soft = [a, b].into_iter().filter(|geometry| geometry.hydroelastic.is_compliant());
+    soft.map(smallest_extent).sum()
 }
 
 /// The length by which the motion of two geometries is judged \[m\]: the thickness of the thinner compliant

@@ -10,6 +10,7 @@ mod closures;
 mod columns;
 mod continuous;
 mod dynamic;
+mod first_overlap;
 mod free_path;
 mod input;
 mod missed;

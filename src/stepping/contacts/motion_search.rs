@@ -5,6 +5,7 @@
 //! the path predicted is searched along the solved motion, and the step is solved again with what is found.
 
 use super::columns::RelativeColumns;
+use super::first_overlap::first_overlap;
 use super::free_path::{FreePathPoses, parts};
 use super::input::ContactInput;
 use super::missed::{Missed, thickness_of_pair};
@@ -29,6 +30,9 @@ pub(super) const ACCELERATION_BOUND: f64 = 100.0;
 /// Bodies that touch may also meet elsewhere if their points approach each other within a step by more than
 /// this fraction of the thickness of the thinner compliant one. [-]
 pub(super) const UNSEEN: f64 = 0.25;
+
+/// Rigid bodies that turn may overlap by this part of the thickness of the thinner one in a step [-].
+const OVERLAP: f64 = 0.1;
 
 /// Rigid points are searched up to this multiple of the approach that a solve of the step had [-].
 const POINT_MARGIN: f64 = 1.25;
@@ -111,7 +115,7 @@ impl MotionSearch {
             }
             let missed = match pair.kind {
                 ContactKind::PressureField => self.surface(solved, input, &mut motion, (index, pair)),
-                ContactKind::Points => self.points(solved, input, motion.at(path, 1.0), (index, pair)),
+                ContactKind::Points => self.points(solved, input, &mut motion, (index, pair)),
             };
             let Some((missed, least)) = missed else { continue };
             if round + 1 < SOLVES_MAX && (input.path().is_some() || pair.kind == ContactKind::Points) {
@@ -195,17 +199,26 @@ impl MotionSearch {
         travel.map(|travel| (Missed { pair: index, travel, pressed: None, depth }, least))
     }
 
-    /// The points that the pair meets in the motion of a solve that ends at the poses in `end`, beyond the
-    /// distance at which points were searched.
+    /// The points that the pair meets in the `motion` of a solve, beyond the distance at which points were
+    /// searched, or beside the points of the start because its bodies turn.
     fn points(
         &mut self,
         solved: &mut SolveContacts<'_>,
         input: &ContactInput<'_>,
-        end: &Data,
+        motion: &mut FreePathPoses,
         (index, pair): (usize, &ContactPair),
     ) -> Option<(Missed, f64)> {
         let ContactInput { scene, data, .. } = *input;
-        let travel = solved.pairs.approach(pair, scene, data, end);
+        let path = input.motion.as_ref()?;
+        let travel = solved.pairs.approach(pair, scene, data, motion.at(path, 1.0));
+        let thickness = thickness_of_pair(&scene.geometries()[pair.A], &scene.geometries()[pair.B]);
+        let passes = travel > thickness
+            && solved.pairs.with_spare_memory(index, |pairs| {
+                first_overlap(pairs, (scene, data, path), (index, pair), motion, OVERLAP).is_some()
+            });
+        if passes {
+            return Some((Missed { pair: index, travel, pressed: None, depth: f64::INFINITY }, 0.0));
+        }
         let detection = self.point_detection(solved.pairs, input, (index, pair));
         if travel <= detection {
             return None;
@@ -215,7 +228,7 @@ impl MotionSearch {
             let phi = pairs.points(index).phi.iter().copied();
             Some(phi.filter(|phi| *phi > detection).fold(f64::INFINITY, f64::min)).filter(|phi| *phi < travel)
         });
-        nearest.map(|_| (Missed { pair: index, travel: travel - detection, pressed: None, depth: f64::INFINITY }, 0.0))
+        nearest.map(|_| (Missed { pair: index, travel, pressed: None, depth: f64::INFINITY }, 0.0))
     }
 
     /// The distance at which the points of a pair are searched \[m\]: as far as its speed and an acceleration

@@ -22,8 +22,8 @@ pub(super) struct PairMemory {
 pub(super) struct Loads {
     /// The largest normal impulse of a point in the last step [N s].
     pub(super) point_impulse: f64,
-    /// The elastic force of the surface at the end of the last step \[N\]; `None` before the first.
-    pub(super) force: Option<f64>,
+    /// The elastic energy of the surface at the end of the last step \[J\]; `None` before the first.
+    pub(super) energy: Option<f64>,
 }
 
 /// The loads of all pairs at one time.
@@ -143,12 +143,12 @@ impl Memories {
 
     /// Ends a step: pairs that had no load before, because it was the first, have none from now on.
     pub(super) fn end(&mut self) {
-        if !self.fields || self.idle.force.is_some() {
+        if !self.fields || self.idle.energy.is_some() {
             return;
         }
-        self.idle.force = Some(0.0);
+        self.idle.energy = Some(0.0);
         for memory in &mut self.memories {
-            memory.loads.force.get_or_insert(0.0);
+            memory.loads.energy.get_or_insert(0.0);
         }
     }
 
@@ -172,7 +172,7 @@ impl Memories {
         let loads = || (0..self.slots.len()).map(|pair| self.loads(pair));
         writer.len(self.slots.len());
         loads().for_each(|loads| writer.f64(loads.point_impulse));
-        loads().for_each(|loads| writer.optional(loads.force));
+        loads().for_each(|loads| writer.optional(loads.energy));
     }
 
     /// Reads the output of [`Memories::write`] for a scene with at most this number of `pairs`.
@@ -184,9 +184,9 @@ impl Memories {
         *self = Self::default();
         self.resize(pairs);
         for (pair, point_impulse) in impulses.into_iter().enumerate() {
-            let loads = Loads { point_impulse, force: reader.optional()? };
-            if loads.point_impulse == 0.0 && loads.force == Some(0.0) {
-                self.idle.force = loads.force;
+            let loads = Loads { point_impulse, energy: reader.optional()? };
+            if loads.point_impulse == 0.0 && loads.energy == Some(0.0) {
+                self.idle.energy = loads.energy;
             } else if loads != Loads::default() {
                 self.of(pair).loads = loads;
             }
@@ -213,8 +213,8 @@ mod tests {
         memories.resize(4);
         memories.begin(None);
         memories.clear_loads(&[0, 1], true);
-        assert_eq!(memories.of(0).loads.force, None, "no step before the first");
-        memories.of(0).loads.force = Some(3.0);
+        assert_eq!(memories.of(0).loads.energy, None, "no step before the first");
+        memories.of(0).loads.energy = Some(3.0);
         memories.of(1).loads.point_impulse = 0.5;
         memories.end();
         memories
@@ -227,14 +227,14 @@ mod tests {
         let before = loads(&memories);
         memories.begin(None);
         memories.clear_loads(&[2], true);
-        memories.of(2).loads.force = Some(7.0);
+        memories.of(2).loads.energy = Some(7.0);
         memories.restore_loads();
         assert_eq!(loads(&memories), before, "the first step");
         let mut memories = after_a_step();
         let before = loads(&memories);
         memories.begin(Some(&[0, 1]));
         memories.clear_loads(&[1, 3], true);
-        memories.of(3).loads.force = Some(9.0);
+        memories.of(3).loads.energy = Some(9.0);
         assert_ne!(loads(&memories), before);
         memories.restore_loads();
         assert_eq!(loads(&memories), before);
@@ -249,7 +249,7 @@ mod tests {
         memories.begin(Some(&[0, 1]));
         memories.clear_loads(&[1], true);
         memories.begin(Some(&[1]));
-        memories.of(3).loads.force = Some(2.0);
+        memories.of(3).loads.energy = Some(2.0);
         assert_eq!(memories.memories.len(), 2, "the memory is taken over");
         memories.recall_loads(1);
         assert_eq!(loads(&memories), before);

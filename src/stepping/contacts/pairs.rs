@@ -177,15 +177,15 @@ impl Pairs {
         self.memory.recall_loads(number);
     }
 
-    /// Takes the elastic force of the pair at the end of the last step \[N\], and sets it to zero; `None`
+    /// Takes the elastic energy of the pair at the end of the last step \[J\], and sets it to zero; `None`
     /// before the first step.
-    pub(in crate::stepping) fn take_force(&mut self, pair: usize) -> Option<f64> {
-        self.memory.of(pair).loads.force.replace(0.0)
+    pub(in crate::stepping) fn take_energy(&mut self, pair: usize) -> Option<f64> {
+        self.memory.of(pair).loads.energy.replace(0.0)
     }
 
-    /// Stores the elastic force of the pair at the end of a step \[N\].
-    pub(in crate::stepping) fn note_force(&mut self, pair: usize, force: f64) {
-        self.memory.of(pair).loads.force = Some(force);
+    /// Stores the elastic energy of the pair at the end of a step \[J\].
+    pub(in crate::stepping) fn note_energy(&mut self, pair: usize, energy: f64) {
+        self.memory.of(pair).loads.energy = Some(energy);
     }
 
     /// Stores the largest normal impulse of a point of the pair in a step [N s].
@@ -194,7 +194,7 @@ impl Pairs {
     }
 
     /// Writes the data that the next step takes from the last one: the impulses of points and the elastic
-    /// forces of surfaces.
+    /// energies of surfaces.
     pub(in crate::stepping) fn write_memory(&self, writer: &mut ByteWriter) {
         self.memory.write(writer);
     }

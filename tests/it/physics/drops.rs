@@ -57,8 +57,9 @@ fn energy_of(drop: &Drop) -> f64 {
     0.5 * (drop.mass * V_WB.v.norm_squared() + turning) + drop.mass * GRAVITY * X_WB.translation.vector.z
 }
 
-/// The faults of a drop with its figures; `None` if there are none.
-fn faults(mut drop: Drop) -> Option<String> {
+/// The faults of a drop with its figures; `None` if there are none. At rest it is at most as fast as `most`
+/// times g dt.
+fn faults(mut drop: Drop, most: f64) -> Option<String> {
     let dt = drop.simulation.settings().step();
     let start = energy_of(&drop);
     let (mut gain, mut speed) = (0.0_f64, 0.0_f64);
@@ -76,7 +77,7 @@ fn faults(mut drop: Drop) -> Option<String> {
     }
     let scale = drop.mass * GRAVITY * (drop.height + 2.0 * drop.radius);
     let gained = gain > drop.mass * (GRAVITY * dt).powi(2) + 1e-3 * scale;
-    let moves = speed > (GRAVITY * dt).max(1e-3);
+    let moves = speed > (most * GRAVITY * dt).max(1e-3);
     (gained || moves)
         .then(|| format!("{}: gains {:.2e} of the drop, ends with {speed:.1e} m/s", drop.name, gain / scale))
 }
@@ -101,6 +102,89 @@ fn drops_gain_no_energy_and_come_to_rest() {
     assert!(!faults_of(0..60, start).is_empty());
 }
 
+/// A light box on the ground, one of them compliant.
+struct LightBox {
+    name: &'static str,
+    size: Vector3,
+    mass: f64,
+    /// The modulus of the compliant side [Pa].
+    modulus: f64,
+    dissipation: f64,
+    soft_ground: bool,
+    /// The thickness of soft ground [m].
+    slab: f64,
+    /// The largest speed at rest, as a multiple of g dt.
+    most: f64,
+}
+
+impl LightBox {
+    /// The box at the height [m] above the ground, turned by the rotation vector.
+    fn drop(&self, linear: bool, step: f64, height: f64, turn: Vector3) -> Drop {
+        let LightBox { name, size, mass, soft_ground, .. } = *self;
+        let material = |compliant: bool| ContactProperties {
+            compliant: Some(compliant),
+            hydroelastic_modulus: Some(self.modulus),
+            slab_thickness: Some(self.slab),
+            hunt_crossley_dissipation: Some(self.dissipation),
+            ..ContactProperties::default()
+        };
+        let mut builder = SceneBuilder::new();
+        let identity = RigidTransform::identity();
+        builder
+            .add_geometry(BodyIndex::WORLD, "ground", identity, Shape::HalfSpace, &material(soft_ground))
+            .expect("a ground");
+        let (shape, moments, radius) = shape(0, size);
+        let moments = moments * mass;
+        let inertia = SpatialInertia::from_central(mass, &Vector3::zeros(), &Matrix3::from_diagonal(&moments));
+        let body = builder.add_body("body", inertia);
+        builder.add_geometry(body, "shape", identity, shape, &material(!soft_ground)).expect("a shape");
+        let pose = RigidTransform::from_parts(Vector3::new(0.0, 0.0, height + radius).into(), Rotation::new(turn));
+        let (scene, state) = finish(builder, Vector3::new(0.0, 0.0, -GRAVITY), &[pose]);
+        let dissipation = if linear { DissipationModel::Linear } else { DissipationModel::HuntCrossley };
+        let stepping = Stepping::Dynamic(DynamicStepping { dissipation, ..DynamicStepping::default() });
+        let simulation = Simulation::new(scene, state, StepSettings { stepping, ..settings(step) });
+        let name = format!("{name}, linear {linear}, step {step}, turn {turn:?}");
+        Drop { simulation: simulation.expect("a simulation"), body, mass, moments, radius, height, name }
+    }
+}
+
+/// Thin cards on rigid ground, and rigid dice, grains and cubes on stiff soft ground, from poses of a seed.
+/// Cards flew to 60 times the height of their drop with the linear law, and dice hopped for ever at up to
+/// 4 g dt, with twice that at their corners. A die that rocks from edge to edge may keep three times g dt at
+/// its corners: a fall of one step takes it from one edge to the next.
+#[test]
+fn cards_and_dice_gain_no_energy_and_come_to_rest() {
+    let card = |thickness: f64| Vector3::new(0.085, 0.055, thickness);
+    let of = |name, size, mass, modulus, soft_ground, slab| {
+        let most = if soft_ground { 3.0 } else { 1.0 };
+        LightBox { name, size, mass, modulus, dissipation: 10.0, soft_ground, slab, most }
+    };
+    let cards = [of("card", card(5e-4), 2e-3, 1e7, false, 0.1), of("plate", card(2e-4), 8e-4, 1e7, false, 0.1)];
+    let stiff = [
+        of("die", Vector3::repeat(0.016), 4e-3, 1e9, true, 0.05),
+        of("die", Vector3::repeat(0.016), 4e-3, 1e8, true, 0.01),
+        of("grain", Vector3::repeat(0.001), 2e-6, 1e9, true, 0.05),
+        of("cube", Vector3::repeat(0.05), 0.1, 1e9, true, 0.1),
+        of("large cube", Vector3::repeat(0.1), 1.0, 1e9, true, 0.01),
+    ];
+    let mut wrong = Vec::new();
+    let mut run = |case: &LightBox, linear: bool, steps: &[f64], heights: f64| {
+        for (seed, step) in steps.iter().enumerate().flat_map(|(i, step)| [(i, *step), (i + 5, *step)]) {
+            let turn = Vector3::new(0.2, 0.1, 0.3) * (1.0 + seed as f64 / 3.0);
+            wrong.extend(faults(case.drop(linear, step, heights, turn), case.most));
+        }
+    };
+    for case in &cards {
+        run(case, true, &[5e-4, 1e-3, 2e-3, 5e-3], 0.015);
+        run(case, false, &[2e-3, 5e-3], 0.015);
+    }
+    for case in &stiff {
+        run(case, false, &[1e-3, 2e-3, 5e-3, 1e-2], 0.02);
+        run(case, true, &[5e-3, 1e-2], 0.02);
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
 /// Scenes in which light bodies once gained energy or hopped without end.
 #[test]
 fn light_bodies_come_to_rest() {
@@ -112,34 +196,10 @@ fn light_bodies_come_to_rest() {
         ("carton on soft ground", Vector3::new(0.1, 0.06, 0.03), 5e-3, 10.0, true),
         ("grain", Vector3::repeat(0.001), 2e-6, 0.0, false),
     ] {
+        let case = LightBox { name, size, mass, modulus: 1e7, dissipation, soft_ground, slab: 0.1, most: 1.0 };
+        let turn = Vector3::new(0.1, 0.2, 0.3);
         for (linear, step) in [(false, 1e-3), (false, 5e-3), (true, 1e-3), (true, 5e-3)] {
-            let material = |compliant: bool| ContactProperties {
-                compliant: Some(compliant),
-                hydroelastic_modulus: Some(1e7),
-                slab_thickness: Some(0.1),
-                hunt_crossley_dissipation: Some(dissipation),
-                ..ContactProperties::default()
-            };
-            let mut builder = SceneBuilder::new();
-            let identity = RigidTransform::identity();
-            builder
-                .add_geometry(BodyIndex::WORLD, "ground", identity, Shape::HalfSpace, &material(soft_ground))
-                .expect("a ground");
-            let (shape, moments, radius) = shape(0, size);
-            let moments = moments * mass;
-            let inertia = SpatialInertia::from_central(mass, &Vector3::zeros(), &Matrix3::from_diagonal(&moments));
-            let body = builder.add_body("body", inertia);
-            builder.add_geometry(body, "shape", identity, shape, &material(!soft_ground)).expect("a shape");
-            let height = 0.5 * size.x;
-            let position = Vector3::new(0.0, 0.0, height + radius);
-            let pose = RigidTransform::from_parts(position.into(), Rotation::new(Vector3::new(0.1, 0.2, 0.3)));
-            let (scene, state) = finish(builder, Vector3::new(0.0, 0.0, -GRAVITY), &[pose]);
-            let dissipation = if linear { DissipationModel::Linear } else { DissipationModel::HuntCrossley };
-            let stepping = Stepping::Dynamic(DynamicStepping { dissipation, ..DynamicStepping::default() });
-            let simulation = Simulation::new(scene, state, StepSettings { stepping, ..settings(step) });
-            let name = format!("{name}, linear {linear}, step {step}");
-            let simulation = simulation.expect("a simulation");
-            wrong.extend(faults(Drop { simulation, body, mass, moments, radius, height, name }));
+            wrong.extend(faults(case.drop(linear, step, 0.5 * size.x, turn), case.most));
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
