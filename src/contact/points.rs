@@ -35,7 +35,7 @@ pub struct PointLoad {
     pub step: f64,
     /// Inverse effective mass of the patch [1/kg].
     pub inverse_mass: f64,
-    /// The largest normal impulse of a point of this pair in the previous step [N s]; 0 if there was none.
+    /// The largest load of a point of this pair in the previous step [N s]; 0 if there was none.
     pub impulse_before: f64,
 }
 

@@ -5,6 +5,7 @@
 
 mod checkpoints;
 mod coherence;
+mod collision_pairs;
 mod coin;
 mod contact_laws;
 mod contact_properties;
@@ -31,6 +32,7 @@ mod joint_wrench;
 mod laws;
 mod moveit;
 mod multibody;
+mod newcomer;
 mod one_step;
 mod packaging;
 mod pages;

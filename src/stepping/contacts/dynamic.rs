@@ -65,7 +65,10 @@ impl DynamicContacts {
         for ((active, approached), patch) in self.active.iter().zip(&self.approached).zip(problem.patches()) {
             let V = patch.velocity(v);
             match scene.contact_pairs()[active.pair].kind {
-                ContactKind::Points => self.pairs.note_point_impulse(active.pair, patch.largest_normal_impulse(&V)),
+                ContactKind::Points => {
+                    let load = patch.largest_load(&V, self.pairs.point_impulse_before(active.pair));
+                    self.pairs.note_point_impulse(active.pair, load);
+                }
                 ContactKind::PressureField => {
                     let missed = self.pairs.find_not_stopped(scene, active, &V, step, approached.unwrap_or(0.0));
                     self.missed = missed.or(self.missed);
@@ -285,13 +288,20 @@ impl DynamicContacts {
             false => self.pairs.approach_speed(pair, scene, data),
         };
         let travel = path.step * (speed + weight);
-        let count = parts(travel, thinnest(a, b));
-        (1..=count).find_map(|number| {
+        let thickness = thinnest(a, b);
+        let count = parts(travel, thickness);
+        let found = (1..=count).find_map(|number| {
             let part = f64::from(number) / f64::from(count);
             let X_WG = poses(scene, pair, self.ahead.at(path, part));
             let p_WC = self.pairs.find_surface_at(index, pair, scene, settings.faces, &X_WG)?;
             (least == 0.0 || patch_size(self.pairs.surface(index).0).depth > least).then_some((p_WC, part))
-        })
+        });
+        // The parts are too long to find all contacts
+        let part = travel / f64::from(count);
+        if found.is_none() && part > thickness {
+            self.missed = Some(Missed { pair: index, travel, pressed: None, depth: 0.5 * thickness });
+        }
+        found
     }
 
     /// Adds the points of a pair of rigid geometries that touch, or may touch before the step ends.

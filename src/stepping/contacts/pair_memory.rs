@@ -20,7 +20,7 @@ pub(super) struct PairMemory {
 /// The loads of a pair that the next step needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Loads {
-    /// The largest normal impulse of a point in the last step [N s].
+    /// The largest load of a point in the last step [N s].
     pub(super) point_impulse: f64,
     /// The elastic force of the surface at the end of the last step \[N\]; `None` before the first.
     pub(super) force: Option<f64>,

@@ -132,9 +132,14 @@ impl Pairs {
         &mut self.memory.of(pair).points
     }
 
-    /// Takes the largest normal impulse of a point of the pair in the last step [N s], and sets it to zero.
+    /// Takes the largest load of a point of the pair in the last step [N s], and sets it to zero.
     pub(in crate::stepping) fn take_point_impulse(&mut self, pair: usize) -> f64 {
         self.memory.take_point_impulse(pair)
+    }
+
+    /// The largest load of a point of the pair in the last step [N s].
+    pub(in crate::stepping) fn point_impulse_before(&self, pair: usize) -> f64 {
+        self.memory.get(pair).loads_before.point_impulse
     }
 
     /// Sets the pressures of the surface from the elastic forces of its faces at the end of the step \[N\],
@@ -188,7 +193,7 @@ impl Pairs {
         self.memory.of(pair).loads.force = Some(force);
     }
 
-    /// Stores the largest normal impulse of a point of the pair in a step [N s].
+    /// Stores the largest load of a point of the pair in a step [N s].
     pub(in crate::stepping) fn note_point_impulse(&mut self, pair: usize, impulse: f64) {
         self.memory.of(pair).loads.point_impulse = impulse;
     }
