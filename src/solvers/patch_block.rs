@@ -419,26 +419,19 @@ impl PatchBlock {
         self.lanes.iter().flat_map(|lanes| lanes.friction_bound.0).fold(0.0, f64::max)
     }
 
-    /// The largest load of a face at the relative velocity V of C [N s]: its normal impulse without the part
-    /// of the step's recovery that did not move the bodies apart. The depth beyond that under the load
-    /// `before` of the last step [N s] is recovered.
-    ///
-    /// Two faces that push against each other move nothing, and that part would otherwise count as a load,
-    /// under which the springs store more depth in each step.
-    pub fn largest_load(&self, V: &SpatialVelocity, before: f64) -> f64 {
+    /// The load of all faces at the relative velocity V of C [N s]: their normal impulses without those of a
+    /// depth of `recovery` \[m\] at each face that did not part in the step. If two faces push against each
+    /// other, that part moves nothing. It would count as a load, under which the springs store more depth in
+    /// each step.
+    pub fn total_load(&self, V: &SpatialVelocity, recovery: f64) -> f64 {
         let load = |face: usize| {
             let (block, lane) = (&self.lanes[face / LANES], face % LANES);
             let stiffness = block.force_rate.0[lane] / self.damped_step;
-            let impulse = self.normal_impulse(face, V);
-            if stiffness <= 0.0 || impulse <= 0.0 {
-                return impulse;
-            }
-            let recovery = (block.elastic_force.0[lane] / stiffness - before / (stiffness * self.law.step)).max(0.0);
             let vn = V.shift(&block.p_CF.get(lane)).v.dot(&block.normal.get(lane));
             let blocked = (recovery - self.law.step * vn).clamp(0.0, recovery);
-            impulse - stiffness * self.law.step * blocked
+            (self.normal_impulse(face, V) - stiffness * self.law.step * blocked).max(0.0)
         };
-        (0..self.len).map(load).fold(0.0, f64::max)
+        (0..self.len).map(load).sum()
     }
 
     /// The normal impulse of a face at the relative velocity V of C [N s].

@@ -30,7 +30,8 @@ fn pairs(file: &Path, base: &str, packages: &PackageMap) -> BTreeSet<String> {
         "contact: {{ overlapping_links: keep }}\nmodels: [{{ name: r, urdf: '{}', {base}: {{}} }}]\n",
         file.display()
     );
-    let loaded = scene_file::load_str(&text, Path::new("scene.yaml"), packages).unwrap_or_else(|e| panic!("{}", chain(&e)));
+    let loaded =
+        scene_file::load_str(&text, Path::new("scene.yaml"), packages).unwrap_or_else(|e| panic!("{}", chain(&e)));
     let scene = &loaded.scene;
     let name = |geometry| scene.body_name(scene.geometries()[geometry].body).trim_start_matches("r_").to_owned();
     scene.contact_pairs().iter().map(|pair| format!("{} {}", name(pair.A), name(pair.B))).collect()

@@ -5,8 +5,8 @@
 
 mod checkpoints;
 mod coherence;
-mod collision_pairs;
 mod coin;
+mod collision_pairs;
 mod contact_laws;
 mod contact_properties;
 mod contact_schemes;

@@ -117,7 +117,10 @@ fn commands_beyond_limits_are_named() {
             warnings("limits", &with("{ position: 500 }")),
             &["position 500 of joint `elbow` exceeds its limit of 2.5 rad", "!degrees"],
         ),
-        (warnings("limits", &with("{ position: 90 }")), &["exceeds its limit of 2.5 rad", "if this is in degrees, 1.5708"]),
+        (
+            warnings("limits", &with("{ position: 90 }")),
+            &["exceeds its limit of 2.5 rad", "if this is in degrees, 1.5708"],
+        ),
         (warnings("limits", &with(wave)), &["position -1 of joint `elbow` exceeds its limit of 0 rad"]),
         (warnings("limits", &with("{ effort: -30 }")), &["effort -30 of joint `elbow` exceeds its limit of -20 N m"]),
         (warnings("limits", &with("{ position: 2.5, effort: 20 }")), &["!exceeds"]),
@@ -128,7 +131,8 @@ fn commands_beyond_limits_are_named() {
 #[test]
 fn robot_files_are_answered() {
     let inspected = |text: &str| {
-        let robot = urdf::load_str(text, Path::new("r.urdf"), Path::new(""), &PackageMap::new(), &LoadOptions::default());
+        let robot =
+            urdf::load_str(text, Path::new("r.urdf"), Path::new(""), &PackageMap::new(), &LoadOptions::default());
         robot.map_or_else(|error| error.to_string(), |robot| report(&robot))
     };
     let of = |from: &str, to: &str| {
@@ -139,15 +143,39 @@ fn robot_files_are_answered() {
         (inspected(ARM), &["Likely mistakes\n  (nothing)"]),
         (of("lower=\"0\" upper=\"2.5\"", "lower=\"-180\" upper=\"180\""), &["-180 rad", "in degrees", "-3.1416"]),
         (of("lower=\"0\" upper=\"2.5\"", "lower=\"-1000\" upper=\"1000\""), &["!in degrees"]),
-        (of("<origin xyz=\"0.3 0 0\"/>", "<origin position=\"0.3 0 0\"/>"), &["attribute `position` is unknown", "`xyz`"]),
+        (
+            of("<origin xyz=\"0.3 0 0\"/>", "<origin position=\"0.3 0 0\"/>"),
+            &["attribute `position` is unknown", "`xyz`"],
+        ),
         (of("<origin xyz=\"0.3 0 0\"/>", "<origin xyz=\"0.3 0 0\" remark=\"by hand\"/>"), &["!unknown"]),
         (of("lower=\"0\" upper=\"2.5\"", "lower=\"2.5\" upper=\"0\""), &["(nothing beyond the 1 item above)"]),
         (of("</robot>", ""), &["r.urdf:14:1", "add what is missing", "!xacro"]),
         (of("</robot>", "</robt>"), &["correct the text at this place", "!xacro"]),
-        (inspected("<robot name='r'><link name=''/><link name='a'/><joint name='j' type='fixed'><parent link='base'/><child link='a'/></joint></robot>"), &["no parent link `base`", "!``"]),
-        (inspected("<robot name='r'><link name='world'/><link name='a'/><joint name='j' type='fixed'><parent link='base'/><child link='a'/></joint></robot>"), &["no parent link `base`", "there is `a` and `world`"]),
-        (inspected(&CART.replace("0 0 0 0 0 0</pose><inertial>", "0 0 0 90 0 0</pose><inertial>")), &["90 rad", "if these are degrees"]),
-        (inspected(&CART.replace("<pose>0 0 0 0 0 0</pose><inertial>", "<pose degrees=\"true\">0 0 0 90 0 0</pose><inertial>")), &["!degrees,"]),
+        (
+            inspected(
+                "<robot name='r'><link name=''/><link name='a'/><joint name='j' type='fixed'><parent link='base'/><child link='a'/></joint></robot>",
+            ),
+            &["no parent link `base`", "!``"],
+        ),
+        (
+            inspected(
+                "<robot name='r'><link name='world'/><link name='a'/><joint name='j' type='fixed'><parent link='base'/><child link='a'/></joint></robot>",
+            ),
+            &["no parent link `base`", "there is `a` and `world`"],
+        ),
+        (
+            inspected(&CART.replace("0 0 0 0 0 0</pose><inertial>", "0 0 0 90 0 0</pose><inertial>")),
+            &["90 rad", "if these are degrees"],
+        ),
+        (
+            inspected(
+                &CART.replace(
+                    "<pose>0 0 0 0 0 0</pose><inertial>",
+                    "<pose degrees=\"true\">0 0 0 90 0 0</pose><inertial>",
+                ),
+            ),
+            &["!degrees,"],
+        ),
         (inspected(CART), &["!outermost"]),
         (inspected(&CART.replace("1.9", "2.0")), &["SDFormat 2.0", "version=\"1.12\"", "!gz sdf"]),
         (inspected(&CART.replace("1.9", "1.4")), &["SDFormat 1.4", "gz sdf"]),
@@ -167,10 +195,16 @@ fn scenes_are_answered() {
             answer("parameters: { a: $c, c: 500 }\nmodels: [{ name: b, sphere: 0.1, density: $a, free: {} }]\n"),
             &["scene.yaml:1:", "`$c`", "cannot refer to another"],
         ),
-        (answer("models: [{ name: c, urdf: cart.sdf, free: {} }]\n"), &["<static>true</static>", "`c` free", "use `weld: {}`"]),
+        (
+            answer("models: [{ name: c, urdf: cart.sdf, free: {} }]\n"),
+            &["<static>true</static>", "`c` free", "use `weld: {}`"],
+        ),
         (answer("models: [{ name: c, urdf: cart.sdf, weld: {} }]\n"), &["!static"]),
         (answer("models: [{ name: c, urdf: gone.sdf, weld: {} }]\n"), &["gone.sdf", "!URDF of"]),
-        (answer("models: [{ name: arm, urdf: arm.urdf, free: {} }]\n"), &["link `base`: it has no mass, and it is free", "0.001 kg"]),
+        (
+            answer("models: [{ name: arm, urdf: arm.urdf, free: {} }]\n"),
+            &["link `base`: it has no mass, and it is free", "0.001 kg"],
+        ),
         (answer("models: [{ name: arm, urdf: arm.urdf, weld: {} }]\n"), &["!it has no mass"]),
     ]);
     let arm = load("scenes", "models: [{ name: arm, urdf: arm.urdf, free: {} }]\n").expect("a scene");
@@ -199,8 +233,14 @@ fn command_lines_are_answered() {
         (answer("run scnee.yaml --duration 0.01"), &["did you mean `scene.yaml`?", "!status Some(0)"]),
         (answer("inspect amr.urdf"), &["did you mean `arm.urdf`?", "!status Some(0)"]),
         (answer("rnu scene.yaml"), &["did you mean `isobar run`?", "status Some(2)"]),
-        (answer("run scene.yaml --duration 0.01 --set a=0.1 --set a=0.2"), &["--set a=0.2", "set twice", "status Some(1)"]),
+        (
+            answer("run scene.yaml --duration 0.01 --set a=0.1 --set a=0.2"),
+            &["--set a=0.2", "set twice", "status Some(1)"],
+        ),
         (answer("inspect arm.urdf --package foo=/gone"), &["no folder `/gone`", "status Some(2)"]),
-        (answer("run scene.yaml --duration 0.01 --command elbow.position=1e9"), &["position 1000000000 of joint `elbow` exceeds"]),
+        (
+            answer("run scene.yaml --duration 0.01 --command elbow.position=1e9"),
+            &["position 1000000000 of joint `elbow` exceeds"],
+        ),
     ]);
 }

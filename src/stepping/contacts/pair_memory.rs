@@ -20,8 +20,8 @@ pub(super) struct PairMemory {
 /// The loads of a pair that the next step needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Loads {
-    /// The largest load of a point in the last step [N s].
-    pub(super) point_impulse: f64,
+    /// The load of the points in the last step [N s].
+    pub(super) point_load: f64,
     /// The elastic force of the surface at the end of the last step \[N\]; `None` before the first.
     pub(super) force: Option<f64>,
 }
@@ -149,10 +149,10 @@ impl Memories {
     }
 
     /// Takes the largest normal impulse of a point [N s], and sets it to zero.
-    pub(super) fn take_point_impulse(&mut self, pair: usize) -> f64 {
+    pub(super) fn take_point_load(&mut self, pair: usize) -> f64 {
         match self.slots[pair] {
             NONE => 0.0,
-            slot => std::mem::take(&mut self.memories[slot as usize].loads.point_impulse),
+            slot => std::mem::take(&mut self.memories[slot as usize].loads.point_load),
         }
     }
 
@@ -160,7 +160,7 @@ impl Memories {
     pub(super) fn write(&self, writer: &mut ByteWriter) {
         let loads = || (0..self.slots.len()).map(|pair| self.loads(pair));
         writer.len(self.slots.len());
-        loads().for_each(|loads| writer.f64(loads.point_impulse));
+        loads().for_each(|loads| writer.f64(loads.point_load));
         loads().for_each(|loads| writer.optional(loads.force));
     }
 
@@ -172,9 +172,9 @@ impl Memories {
         }
         *self = Self::default();
         self.resize(pairs);
-        for (pair, point_impulse) in impulses.into_iter().enumerate() {
-            let loads = Loads { point_impulse, force: reader.optional()? };
-            if loads.point_impulse == 0.0 && loads.force == Some(0.0) {
+        for (pair, point_load) in impulses.into_iter().enumerate() {
+            let loads = Loads { point_load, force: reader.optional()? };
+            if loads.point_load == 0.0 && loads.force == Some(0.0) {
                 self.idle.force = loads.force;
             } else if loads != Loads::default() {
                 self.of(pair).loads = loads;
@@ -203,7 +203,7 @@ mod tests {
         memories.begin(None);
         memories.clear_loads(&[0, 1], true);
         memories.of(0).loads.force = Some(3.0);
-        memories.of(1).loads.point_impulse = 0.5;
+        memories.of(1).loads.point_load = 0.5;
         memories
     }
 

@@ -4,7 +4,7 @@ use isobar::contact::{ContactProperties, NEAR_RIGID_BETA, RECOVERY_SPEED_MAX};
 use isobar::geometry::Shape;
 use isobar::io::package::PackageMap;
 use isobar::io::scene_file;
-use isobar::math::{BodyIndex, SpatialInertia, Matrix3, Vector3};
+use isobar::math::{BodyIndex, Matrix3, SpatialInertia, Vector3};
 use isobar::scene::SceneBuilder;
 use isobar::stepping::{JointCommand, Simulation, Snapshot, StepSettings};
 

@@ -21,7 +21,10 @@ fn refused(text: &str, parts: &[&str]) {
 
 #[test]
 fn texts_that_are_no_robot() {
-    refused("<robot name='r'>\n  <link name='a'>\n</robot>", &["test.urdf:3:", "not an XML document", "correct the text"]);
+    refused(
+        "<robot name='r'>\n  <link name='a'>\n</robot>",
+        &["test.urdf:3:", "not an XML document", "correct the text"],
+    );
     refused("<robot name='${n}'>\n  <link>\n</robot>", &["test.urdf:3:", "not an XML document", "xacro"]);
     refused("<robot name='r'>\n  <link name='a'/>\n", &["test.urdf:3:", "not an XML document", "add what is missing"]);
     refused("", &["test.urdf:1:", "not an XML document"]);
