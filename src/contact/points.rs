@@ -50,13 +50,13 @@ pub struct PointLoad {
 /// `inverse_mass(p_CF, n)` [1/kg] of a point along its normal. A point with phi > 0 pushes only if the step
 /// would close its gap.
 ///
-/// Near-rigid shapes that overlap separate at [`RECOVERY_SPEED_MAX`] and still carry any load. A point that is
-/// not deeper than the recovery of one step, r = v_max dt, has the force of its depth. What is deeper is due to
-/// the load of the previous step up to a depth d of all points, at which their forces make up that load. Points
-/// deeper than d + r overlap for another reason, and have
+/// Near-rigid shapes that overlap separate at [`RECOVERY_SPEED_MAX`] and still carry any load. A point that
+/// is not deeper than the recovery of one step, r = v_max dt, has the force of its depth. Depth beyond r is
+/// due to the load of the previous step up to a depth d of all points, at which their forces make up that
+/// load. Points deeper than d + r overlap for another reason, and have
 ///   fe0 = k d + k_r r, with the stiffness k_r = k/(100 n) of n points ([`RECOVERY_STIFFNESS`]).
-/// A spring under the impulse gamma ends its step at the depth gamma/(k dt), so this acts only on overlaps that
-/// are not due to a load.
+/// A spring under the impulse gamma ends its step at the depth gamma/(k dt), so this acts only on overlaps
+/// that are not due to a load.
 pub fn push_points(
     points: &PointContacts,
     p_WC: &Vector3,

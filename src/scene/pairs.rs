@@ -30,8 +30,8 @@ pub(super) fn contact_pairs(
 
 /// Whether a joint between the two bodies, or between bodies welded to them, holds the two so close together
 /// that their geometries are not meant to touch. A floating joint does not count, and neither does a joint
-/// whose parent is the world. What is welded to the world counts as several parts, see [`part`]: a robot on a
-/// fixed base then has the same pairs as one on a free base.
+/// whose parent is the world. The bodies that are welded to the world count as several parts, see [`part`]:
+/// a robot on a fixed base then has the same pairs as one on a free base.
 fn joined(model: &Model, is_world: &[bool], a: BodyIndex, b: BodyIndex) -> bool {
     if !model.adjacent(a, b) {
         return false;
@@ -64,8 +64,8 @@ fn part(model: &Model, is_world: &[bool], body: BodyIndex) -> (usize, BodyIndex)
     (group, anchor)
 }
 
-/// For each body whether it is the world: the scene's own, or the empty root link `world` of a robot file that
-/// is welded to it.
+/// For each body whether it is the world: the scene's own, or the empty root link `world` of a robot file
+/// that is welded to it.
 fn worlds(model: &Model, geometries: &IndexVec<GeometryIndex, CollisionGeometry>) -> Vec<bool> {
     let is_root_of_file = |index: BodyIndex, body: &Body| {
         let on_world = body.parent_joint.is_some_and(|joint| {

@@ -70,9 +70,10 @@ fn all_hold(answers: &[(String, &[&str])]) {
     assert!(faults.is_empty(), "{}", faults.join("\n\n"));
 }
 
-/// Bodies that overlap at the start by more than resting contact are named with the depth; bodies that rest,
+/// Bodies that overlap at the start by more than resting contact are named with the depth. Bodies that rest,
 /// also in soft ground, or that overlap by less than a millimetre, are not. Forces: two cubes of 0.5 kg that
-/// overlap by 30 mm of 100 press with 30 kN; the foam of 1 kg rests 9.8 N/(1e4 Pa 0.01 m2/0.05 m) = 4.9 mm deep.
+/// overlap by 30 mm of 100 press with 30 kN; the foam of 1 kg rests 9.8 N/(1e4 Pa 0.01 m2/0.05 m) = 4.9 mm
+/// deep.
 #[test]
 fn bodies_that_overlap_at_the_start_are_named() {
     let cubes = |more: &str| {

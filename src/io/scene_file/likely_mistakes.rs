@@ -94,7 +94,7 @@ pub(super) fn centre_inside(scene: &Scene, (inner, outer): Pair) -> String {
 }
 
 /// Warnings of other geometries of which `apart` is true and that overlap at the start by more than resting
-/// contact: by more than a millimetre or a tenth of the thinner one, and, between compliant ones, with a force
+/// contact: by more than a millimetre or a tenth of the thinner one, and, if one is compliant, with a force
 /// above ten times the weight of all that moves, or by more than 0.3 of the thinner one.
 pub(super) fn start_overlaps(scene: &Scene, found: &[Overlap], apart: &dyn Fn(&Pair) -> bool) -> Vec<String> {
     /// Overlaps up to this are small \[m\], or up to this part of the smallest extent of the thinner geometry

@@ -10,8 +10,8 @@ use isobar::stepping::{JointCommand, Simulation, Snapshot, StepSettings};
 
 use crate::worlds::at;
 
-/// A rigid cube of 0.1 m and 1 kg between two walls that are nearer to each other by 4 mm, so that both push it
-/// back and none can move it.
+/// A rigid cube of 0.1 m and 1 kg between two walls that are nearer to each other by 4 mm, so that both push
+/// it back and none can move it.
 fn wedged() -> (Simulation, JointCommand, BodyIndex) {
     let rigid = ContactProperties { compliant: Some(false), mu_dynamic: Some(0.0), ..ContactProperties::default() };
     let mut builder = SceneBuilder::new();
@@ -29,10 +29,10 @@ fn wedged() -> (Simulation, JointCommand, BodyIndex) {
     (Simulation::new(scene, initial, StepSettings::default()).unwrap(), command, cube)
 }
 
-/// Law: an overlap that no motion can end is not a load. The points of a wall together push with a hundredth of
-/// what one near-rigid point needs to part the bodies at the recovery speed in one step, k v dt/100 with
-/// k = m (2 pi/(beta dt))^2, at any time. The force of the whole depth of 2 mm, to which it could grow from
-/// step to step, is 2000 times as large.
+/// Law: an overlap that no motion can end is not a load. The points of a wall together push with a hundredth
+/// of the force with which one near-rigid point parts the bodies at the recovery speed in one step, k v
+/// dt/100 with k = m (2 pi/(beta dt))^2, at any time. The force of the whole depth of 2 mm, to which it
+/// could grow from step to step, is 2000 times as large.
 #[test]
 fn bodies_that_cannot_part_store_no_more_force_with_each_step() {
     let (mut simulation, command, cube) = wedged();
@@ -52,8 +52,8 @@ fn bodies_that_cannot_part_store_no_more_force_with_each_step() {
 }
 
 /// Law: a wedged cube that is pulled out along the walls does not leave faster than it was pulled: the walls
-/// have no friction, and what they store must not come back as speed. At most one recovery is left, at 0.1 m/s
-/// across.
+/// have no friction, and the energy that they store must not come back as speed. At most one recovery is
+/// left, at 0.1 m/s across.
 #[test]
 fn a_body_that_leaves_its_wedge_gains_no_energy() {
     let (mut simulation, command, cube) = wedged();
