@@ -18,7 +18,8 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
             let edits = edit_distance(&folded, &other);
             let longer = folded.chars().count().max(other.chars().count());
             let allowed = (longer / 3).max(2).min(longer.saturating_sub(1));
-            let contained = folded.len() >= 3 && (other.contains(&folded) || folded.contains(&other));
+            let contained =
+                (folded.len() >= 3 && other.contains(&folded)) || (other.len() >= 3 && folded.contains(&other));
             let prefixed = folded.len() >= 3 && other.ends_with(&folded);
             (if prefixed { edits.min(1) } else { edits }, edits <= allowed || contained, candidate)
         })

@@ -14,6 +14,12 @@ pub const NEAR_RIGID_BETA: f64 = 0.1;
 /// Largest speed at which overlapping rigid shapes separate [m/s]; full correction in one step would throw
 /// them apart.
 pub const RECOVERY_SPEED_MAX: f64 = 0.1;
+/// The stiffness of all points together that are deeper than a load explains, as a part of that of one
+/// near-rigid point [-]. They part the bodies at 0.97 of the recovery speed, but with a small force if
+/// something holds the bodies: other points that push the other way, for example.
+const RECOVERY_STIFFNESS: f64 = 1e-2;
+/// Passes over the points in the search of [`loaded_depth`].
+const PASSES: usize = 8;
 /// Upper limit of a point's effective mass, as a multiple of the patch's translational one. Without it, a
 /// point that can hardly move along its normal would have an unbounded spring stiffness. [-]
 const MASS_RATIO_MAX: f64 = 1e3;
@@ -35,8 +41,8 @@ pub struct PointLoad {
     pub step: f64,
     /// Inverse effective mass of the patch [1/kg].
     pub inverse_mass: f64,
-    /// The largest normal impulse of a point of this pair in the previous step [N s]; 0 if there was none.
-    pub impulse_before: f64,
+    /// The load of the points of this pair in the previous step, [`PatchBlock::total_load`] [N s].
+    pub before: f64,
 }
 
 /// Appends the contact points to `block`, about the patch point `p_WC`, as springs with fe0 = -k phi. k is
@@ -44,12 +50,13 @@ pub struct PointLoad {
 /// `inverse_mass(p_CF, n)` [1/kg] of a point along its normal. A point with phi > 0 pushes only if the step
 /// would close its gap.
 ///
-/// Near-rigid shapes that overlap separate at [`RECOVERY_SPEED_MAX`] and still carry any load. The depth that
-/// is due to the load of the previous step is the deflection of the spring and has no bound. Depth beyond it
-/// counts for at most the recovery of one step:
-///   fe0 = k min(-phi, v_max dt + gamma_before/(k dt)).
-/// A spring under the impulse gamma ends its step at the depth gamma/(k dt), so the bound acts only on
-/// overlaps that are not due to a load.
+/// Near-rigid shapes that overlap separate at [`RECOVERY_SPEED_MAX`] and still carry any load. A point that
+/// is not deeper than the recovery of one step, r = v_max dt, has the force of its depth. Depth beyond r is
+/// due to the load of the previous step up to a depth d of all points, at which their forces make up that
+/// load. Points deeper than d + r overlap for another reason, and have
+///   fe0 = k d + k_r r, with the stiffness k_r = k/(100 n) of n points ([`RECOVERY_STIFFNESS`]).
+/// A spring under the impulse gamma ends its step at the depth gamma/(k dt), so this acts only on overlaps
+/// that are not due to a load.
 pub fn push_points(
     points: &PointContacts,
     p_WC: &Vector3,
@@ -58,19 +65,30 @@ pub fn push_points(
     inverse_mass: impl Fn(&Vector3, &Vector3) -> f64,
     block: &mut PatchBlock,
 ) {
-    let dt = load.step;
+    let (dt, recovery) = (load.step, RECOVERY_SPEED_MAX * load.step);
     let rigid = 4.0 * std::f64::consts::PI.powi(2) / (NEAR_RIGID_BETA * dt).powi(2);
+    let near_rigid = |p_CF: &Vector3, normal: &Vector3| {
+        let own = inverse_mass(p_CF, normal);
+        let w = own.max(load.inverse_mass / MASS_RATIO_MAX);
+        let movable = (own / (MOVABLE_PART * load.inverse_mass)).min(1.0);
+        if w > 0.0 { movable * rigid / w } else { 0.0 }
+    };
+    let is_deep = material.point_stiffness.is_none() && points.phi.iter().any(|phi| -phi > recovery);
+    let beyond = |i: usize| -points.phi[i] - recovery;
+    let stiffness = |i: usize| near_rigid(&(points.p_WC[i] - p_WC), &points.normal[i]);
+    let loaded = if is_deep { loaded_depth(points.len(), load.before / dt, beyond, stiffness) } else { 0.0 };
+    let softer = RECOVERY_STIFFNESS / points.len() as f64;
     for ((p_WF, normal), phi) in points.p_WC.iter().zip(&points.normal).zip(&points.phi) {
         let p_CF = p_WF - p_WC;
         let (stiffness, elastic_force) = match material.point_stiffness {
             Some(stiffness) => (stiffness, -stiffness * phi),
             None => {
-                let own = inverse_mass(&p_CF, normal);
-                let w = own.max(load.inverse_mass / MASS_RATIO_MAX);
-                let movable = (own / (MOVABLE_PART * load.inverse_mass)).min(1.0);
-                let stiffness = if w > 0.0 { movable * rigid / w } else { 0.0 };
-                let most = stiffness * RECOVERY_SPEED_MAX * dt + load.impulse_before / dt;
-                (stiffness, (-stiffness * phi).min(most))
+                let stiffness = near_rigid(&p_CF, normal);
+                if is_deep && -phi > recovery + loaded {
+                    (softer * stiffness, stiffness * loaded + softer * stiffness * recovery)
+                } else {
+                    (stiffness, -stiffness * phi)
+                }
             }
         };
         let spin_arm_squared = material.points.torsional_radius.powi(2);
@@ -79,4 +97,30 @@ pub fn push_points(
             block.push_rolling_friction(material.points.rolling_friction);
         }
     }
+}
+
+/// The depth d \[m\] at which springs of the stiffness `stiffness(i)` \[N/m\], pressed in by `depth(i)` \[m\]
+/// but by no more than d, make up `force` \[N\]; infinite if they do not at any depth.
+fn loaded_depth(count: usize, force: f64, depth: impl Fn(usize) -> f64, stiffness: impl Fn(usize) -> f64) -> f64 {
+    let mut found = 0.0;
+    for _ in 0..PASSES {
+        let (mut rest, mut deeper) = (force, 0.0);
+        for i in (0..count).filter(|i| depth(*i) > 0.0) {
+            if depth(i) > found {
+                deeper += stiffness(i);
+            } else {
+                rest -= stiffness(i) * depth(i);
+            }
+        }
+        if deeper <= 0.0 {
+            return f64::INFINITY;
+        }
+        let next = rest / deeper;
+        if next <= found * (1.0 + 1e-9) {
+            break;
+        }
+        found = next;
+    }
+    // The load of the previous step is rounded
+    found * (1.0 + 1e-6)
 }

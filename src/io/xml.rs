@@ -81,6 +81,10 @@ pub(crate) fn parse(text: &str) -> Result<Element, XmlError> {
                 Some(repaired) => text = repaired.into(),
                 None => return Err(error(format!("the prefix `{prefix}:` is not declared"), position)),
             },
+            Err(roxmltree::Error::UnclosedRootNode) => {
+                let detail = "the file ends before its root element is closed: add what is missing";
+                return Err(XmlError { detail: detail.to_owned(), ..at_byte(&text, text.len()) });
+            }
             Err(roxmltree::Error::NodesLimitReached) => {
                 let detail = format!("the document has more than the {XML_NODES_MAX} nodes that are read");
                 return Err(XmlError { detail, line: 1, column: 1 });

@@ -105,8 +105,9 @@ pub enum ModelError {
     },
     /// A motion without inertia: the mass matrix would be singular.
     #[error(
-        "nothing beyond joint '{joint}' resists its motion (body '{body}' and its descendants: {mass} kg): give \
-         '{body}' mass and inertia, or the joint an armature, or make the joint fixed"
+        "the motion of joint '{joint}' has no inertia of its own (body '{body}' with its descendants: {:.6} kg): give \
+         '{body}' mass and inertia, or the joint an armature, or make the joint fixed",
+        mass
     )]
     Massless {
         /// The child body of the joint.

@@ -18,7 +18,8 @@ const POINT: f64 = 1e-4;
 const ON_AXIS: f64 = 1e-3;
 
 /// Gives a small mass and inertia to links whose acceleration would have no value:
-/// - moving links if neither they nor the links that they carry have mass;
+/// - moving links if neither they nor the links that they carry have mass, and a free root without mass that
+///   carries one joint;
 /// - turning links whose mass is on their own axis, and two links without mass in a chain, as in a hip of
 ///   three joints: what they carry can come to lie on the axis.
 ///
@@ -43,8 +44,28 @@ pub fn fill_massless(robot: &mut RobotDescription, is_free: bool) -> Vec<LoadWar
             here = above[at].map(|(parent, _)| parent);
         }
     }
+    // The link that moves a link: the first one above that is not fixed to its parent.
+    let mover = |mut link: usize| {
+        while let Some((parent, _)) = above[link].filter(|(_, joint)| robot.joints[*joint].kind == JointKind::Fixed) {
+            link = parent;
+        }
+        link
+    };
+    let movers: Vec<usize> = (0..robot.links.len()).map(mover).collect();
+    let mut masses = vec![0.0; robot.links.len()];
+    (0..robot.links.len()).for_each(|link| masses[movers[link]] += own(link));
+    // A free root without mass that carries one joint: the root's own motion about it changes nothing.
+    let carries = |root: usize| {
+        let leaves = |joint: &&Joint| {
+            joint.kind != JointKind::Fixed
+                && number.get(joint.parent.as_str()).is_some_and(|link| movers[*link] == root)
+        };
+        let leaving: Vec<&Joint> = robot.joints.iter().filter(leaves).collect();
+        leaving.len() == 1 || leaving.iter().any(|joint| joint.kind.nv() > 1)
+    };
+    let bare_root = |link: usize| above[link].is_none() && is_free && masses[link] == 0.0 && carries(link);
     let mut found = Vec::new();
-    for link in (0..robot.links.len()).filter(|link| carried[*link] == 0.0) {
+    for link in (0..robot.links.len()).filter(|link| carried[*link] == 0.0 || bare_root(*link)) {
         let mover = match above[link] {
             None => is_free.then(|| "it is free".to_owned()),
             Some((_, joint)) => {
@@ -67,16 +88,6 @@ pub fn fill_massless(robot: &mut RobotDescription, is_free: bool) -> Vec<LoadWar
             })
         })
         .collect();
-    // The link that moves a link: the first one above that is not fixed to its parent.
-    let mover = |mut link: usize| {
-        while let Some((parent, _)) = above[link].filter(|(_, joint)| robot.joints[*joint].kind == JointKind::Fixed) {
-            link = parent;
-        }
-        link
-    };
-    let movers: Vec<usize> = (0..robot.links.len()).map(mover).collect();
-    let mut masses = vec![0.0; robot.links.len()];
-    (0..robot.links.len()).for_each(|link| masses[movers[link]] += own(link));
     let without: Vec<(usize, usize)> = (0..robot.links.len())
         .filter(|link| bare[*link])
         .filter_map(|link| {

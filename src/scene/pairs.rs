@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::parts::{CollisionGeometry, ContactKind, ContactPair};
 use crate::math::{BodyIndex, GeometryIndex, Index, IndexVec};
-use crate::multibody::{JointKind, Model};
+use crate::multibody::{Body, JointKind, Model};
 
 pub(super) fn contact_pairs(
     model: &Model,
@@ -12,11 +12,12 @@ pub(super) fn contact_pairs(
     excluded: &BTreeSet<(BodyIndex, BodyIndex)>,
 ) -> Vec<ContactPair> {
     let mut pairs = Vec::new();
+    let is_world = worlds(model, geometries);
     for (A, a) in geometries.iter_enumerated() {
         for (B, b) in geometries.iter_enumerated().skip(A.to_usize() + 1) {
             let bodies = (a.body.min(b.body), a.body.max(b.body));
             let together = model.welded_group(a.body) == model.welded_group(b.body);
-            if together || joined(model, a.body, b.body) || excluded.contains(&bodies) {
+            if together || joined(model, &is_world, a.body, b.body) || excluded.contains(&bodies) {
                 continue;
             }
             let rigid = a.rigid.is_some() && b.rigid.is_some();
@@ -29,19 +30,53 @@ pub(super) fn contact_pairs(
 
 /// Whether a joint between the two bodies, or between bodies welded to them, holds the two so close together
 /// that their geometries are not meant to touch. A floating joint does not count, and neither does a joint
-/// whose parent is the world itself. If one of the bodies is welded to the world, a joint only counts if it
-/// names both.
-fn joined(model: &Model, a: BodyIndex, b: BodyIndex) -> bool {
-    let world = model.welded_group(BodyIndex::WORLD);
-    let fixed = model.welded_group(a) == world || model.welded_group(b) == world;
-    model.adjacent(a, b)
-        && model.joints().iter().any(|joint| {
-            let ends = [joint.parent, joint.child];
-            let holds = joint.kind != JointKind::Floating && joint.parent != BodyIndex::WORLD;
-            let same_groups = |x: BodyIndex, y: BodyIndex| {
-                model.welded_group(joint.parent) == model.welded_group(x)
-                    && model.welded_group(joint.child) == model.welded_group(y)
-            };
-            holds && if fixed { ends == [a, b] || ends == [b, a] } else { same_groups(a, b) || same_groups(b, a) }
-        })
+/// whose parent is the world. The bodies that are welded to the world count as several parts, see [`part`]:
+/// a robot on a fixed base then has the same pairs as one on a free base.
+fn joined(model: &Model, is_world: &[bool], a: BodyIndex, b: BodyIndex) -> bool {
+    if !model.adjacent(a, b) {
+        return false;
+    }
+    let ends = [part(model, is_world, a), part(model, is_world, b)];
+    model.joints().iter().any(|joint| {
+        let holds = joint.kind != JointKind::Floating && !is_world[joint.parent.to_usize()];
+        holds && {
+            let of_joint = [part(model, is_world, joint.parent), part(model, is_world, joint.child)];
+            of_joint == ends || of_joint == [ends[1], ends[0]]
+        }
+    })
+}
+
+/// The bodies that fixed joints weld to `body`: their group, and in the group of the world also the body that
+/// is welded to the world itself, because robots that stand on one world are not welded to each other.
+fn part(model: &Model, is_world: &[bool], body: BodyIndex) -> (usize, BodyIndex) {
+    let group = model.welded_group(body);
+    if group != model.welded_group(BodyIndex::WORLD) {
+        return (group, BodyIndex::WORLD);
+    }
+    let mut anchor = body;
+    while let Some(joint) = model.bodies()[anchor].parent_joint {
+        let parent = model.joints()[joint].parent;
+        if is_world[parent.to_usize()] {
+            break;
+        }
+        anchor = parent;
+    }
+    (group, anchor)
+}
+
+/// For each body whether it is the world: the scene's own, or the empty root link `world` of a robot file
+/// that is welded to it.
+fn worlds(model: &Model, geometries: &IndexVec<GeometryIndex, CollisionGeometry>) -> Vec<bool> {
+    let is_root_of_file = |index: BodyIndex, body: &Body| {
+        let on_world = body.parent_joint.is_some_and(|joint| {
+            let joint = &model.joints()[joint];
+            joint.kind == JointKind::Fixed && joint.parent == BodyIndex::WORLD
+        });
+        on_world
+            && body.name.ends_with("world")
+            && body.inertia.mass == 0.0
+            && geometries.iter().all(|geometry| geometry.body != index)
+    };
+    let bodies = model.bodies().iter_enumerated();
+    bodies.map(|(index, body)| index == BodyIndex::WORLD || is_root_of_file(index, body)).collect()
 }

@@ -3,7 +3,9 @@
 use std::f64::consts::TAU;
 
 use super::JointCommand;
-use crate::math::ScalarJointIndex;
+use crate::math::{Index, ScalarJointIndex};
+use crate::multibody::JointKind;
+use crate::scene::Scene;
 
 /// A value over simulated time, in the unit of its quantity.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,6 +54,21 @@ impl Waveform {
     }
 }
 
+impl Waveform {
+    /// The least and the largest value.
+    pub fn range(&self) -> (f64, f64) {
+        match self {
+            Waveform::Constant(value) => (*value, *value),
+            Waveform::SquareWave { first, then, .. } => (first.min(*then), first.max(*then)),
+            Waveform::Sine { mean, amplitude, .. } => (mean - amplitude.abs(), mean + amplitude.abs()),
+            Waveform::Table(points) => {
+                let values = || points.iter().map(|(_, value)| *value);
+                (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max))
+            }
+        }
+    }
+}
+
 fn interpolate(points: &[(f64, f64)], time: f64) -> f64 {
     let next = points.partition_point(|(t, _)| *t <= time);
     match (next.checked_sub(1).and_then(|last| points.get(last)), points.get(next)) {
@@ -59,6 +76,37 @@ fn interpolate(points: &[(f64, f64)], time: f64) -> f64 {
         (Some((_, value)), None) | (None, Some((_, value))) => *value,
         (None, None) => 0.0,
     }
+}
+
+/// The warning of a commanded position or effort beyond the limits of its joint. A position beyond them is
+/// not changed: the joint stops at its limit, and the actuator pushes on. A larger effort is not applied.
+pub fn beyond_limits(scene: &Scene, joint: ScalarJointIndex, quantity: &str, value: f64) -> Option<String> {
+    let number = joint.to_usize();
+    let (of_joint, actuator) = (&scene.model().joints()[scene.joints()[number]], &scene.actuators()[number]);
+    let limits = &of_joint.limits;
+    let (lower, upper) = match quantity {
+        "position" => (limits.lower, limits.upper),
+        _ => (-actuator.effort_limit, actuator.effort_limit),
+    };
+    if !value.is_finite() || (lower..=upper).contains(&value) {
+        return None;
+    }
+    let limit = value.clamp(lower, upper);
+    let turns = of_joint.kind != JointKind::Prismatic;
+    let what = match (quantity, turns) {
+        ("position", true) if value.abs() <= 360.0 && (lower..=upper).contains(&value.to_radians()) => format!(
+            "rad: the joint stops there, and its actuator pushes on; command a position within, or, if this is in degrees, \
+             {:.4}",
+            value.to_radians()
+        ),
+        ("position", turns) => {
+            let unit = if turns { "rad" } else { "m" };
+            format!("{unit}: the joint stops there, and its actuator pushes on; command a position within")
+        }
+        (_, turns) => format!("{}; the limit is used", if turns { "N m" } else { "N" }),
+    };
+    let name = &scene.joint_names()[number];
+    Some(format!("{quantity} {value} of joint `{name}` exceeds its limit of {limit} {what}"))
 }
 
 /// The commands of one joint over time.

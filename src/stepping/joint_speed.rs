@@ -129,10 +129,16 @@ impl fmt::Display for LimitedJoint<'_> {
 
 impl fmt::Display for FastJoint<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let actuator = &self.scene.actuators()[self.joint.to_usize()];
+        let remedy = if actuator.stiffness > 0.0 || actuator.damping > 0.0 {
+            "command it more slowly, with more damping or a smaller effort limit"
+        } else {
+            "its actuator has no gains: give it `damping`, or command a smaller effort"
+        };
         write!(
             f,
-            "the joint `{}` moves at {:.3}, above its velocity limit of {:.3} {}: command it more slowly, with more \
-             damping or a smaller effort limit, or, in dynamic steps, use `enforce_velocity_limit: true`",
+            "the joint `{}` moves at {:.3}, above its velocity limit of {:.3} {}: {remedy}, or, in dynamic steps, use \
+             `enforce_velocity_limit: true`",
             self.name(),
             self.speed,
             self.limit,

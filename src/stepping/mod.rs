@@ -36,7 +36,7 @@ mod wrong_friction;
 pub use checkpoint::{Checkpoint, CheckpointError};
 pub use checks::UnusedSetting;
 pub use command::{JointCommand, JointTarget};
-pub use command_schedule::{CommandSchedule, JointSchedule, Waveform};
+pub use command_schedule::{CommandSchedule, JointSchedule, Waveform, beyond_limits};
 pub use dynamic_derivatives::{DynamicDerivativeError, DynamicDerivatives};
 pub use error::{SimulationError, StepError, Unsettled};
 pub use friction_errors::FrictionErrors;

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::contacts::{ContactInput, DynamicContacts};
+use super::contacts::{ContactInput, DynamicContacts, smallest_extent};
 use super::settings::{DynamicStepping, StepSettings};
+use super::snapshot::penetration;
 use crate::geometry::{depth_beyond_reach, surfaces_cross};
 use crate::math::GeometryIndex;
 use crate::multibody::{Data, State, kinematics};
@@ -26,9 +27,13 @@ pub struct Overlap {
     pub area: f64,
     /// Largest pressure on it \[Pa\]; 0 between rigid geometries.
     pub pressure_max: f64,
-    /// Depth of the deepest contact point of rigid geometries, or of the deepest corner if `is_lost` \[m\]; 0
-    /// for others, and for rigid meshes that cross without a contact point.
+    /// Depth of the deepest contact point of rigid geometries, of the deepest corner if `is_lost`, or of the
+    /// contact surface \[m\]; 0 for rigid meshes that cross without a contact point.
     pub depth: f64,
+    /// Force of the contact surface \[N\]; 0 between rigid geometries.
+    pub force: f64,
+    /// The smallest extent of the thinner geometry \[m\].
+    pub thickness: f64,
     /// Whether the overlap with a mesh is deeper than the search for contact points reaches, so that no force
     /// separates the two.
     pub is_lost: bool,
@@ -54,6 +59,11 @@ pub fn overlaps(scene: &Scene, state: &State) -> Vec<Overlap> {
         area: 0.0,
         pressure_max: 0.0,
         depth: 0.0,
+        force: 0.0,
+        thickness: [pair.A, pair.B]
+            .map(|geometry| smallest_extent(&scene.geometries()[geometry]))
+            .into_iter()
+            .fold(f64::INFINITY, f64::min),
         is_lost: false,
     };
     let mut found = BTreeMap::new();
@@ -61,9 +71,11 @@ pub fn overlaps(scene: &Scene, state: &State) -> Vec<Overlap> {
         let pair = &scene.contact_pairs()[active.pair];
         match pair.kind {
             ContactKind::PressureField => {
-                let (surface, _) = contacts.pairs.surface(active.pair);
+                let (surface, kept) = contacts.pairs.surface(active.pair);
                 let pressure_max = surface.corner_pressure.iter().copied().fold(0.0, f64::max);
-                found.insert(active.pair, Overlap { area: surface.total_area(), pressure_max, ..none(pair) });
+                let force = surface.area.iter().zip(&surface.pressure).map(|(area, pressure)| area * pressure).sum();
+                let (area, depth) = (surface.total_area(), penetration(surface, kept));
+                found.insert(active.pair, Overlap { area, pressure_max, depth, force, ..none(pair) });
             }
             ContactKind::Points => {
                 let depth = contacts.pairs.points(active.pair).phi.iter().fold(0.0, |depth: f64, phi| depth.max(-phi));

@@ -6,6 +6,7 @@
 mod checkpoints;
 mod coherence;
 mod coin;
+mod collision_pairs;
 mod contact_laws;
 mod contact_properties;
 mod contact_schemes;
@@ -31,6 +32,7 @@ mod joint_wrench;
 mod laws;
 mod moveit;
 mod multibody;
+mod newcomer;
 mod one_step;
 mod packaging;
 mod pages;

@@ -65,7 +65,7 @@ fn assert_at(X: &RigidTransform, position: [f64; 3], rpy: [f64; 3]) {
 fn scene(key: &str, file: &str) -> Simulation {
     let text = format!(
         "step: 0.002\nground: {{}}\nmodels:\n  - name: arm\n    {key}: {file}\n    free: {{ xyz: \
-         [0, 0, 0.02], rpy: [0.1, 0.2, 0.3] }}\n    joint_velocities: {{ shoulder: 0.5 }}\n    actuators: {{ slide: {{ \
+         [0, 0, 0.036], rpy: [0.1, 0.2, 0.3] }}\n    joint_velocities: {{ shoulder: 0.5 }}\n    actuators: {{ slide: {{ \
          stiffness: 200, damping: 5 }} }}\n"
     );
     let loaded = scene_file::load_str(&text, &golden().join("scene.yaml"), &PackageMap::new()).unwrap();

@@ -10,6 +10,7 @@ use isobar::robot::inspect::report;
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Robot file (URDF, SDFormat, or a xacro file, which the program `xacro` expands).
+    #[arg(value_parser = super::parse_robot_file)]
     file: PathBuf,
     /// The folder of a package in `package://NAME/...`; takes precedence over AMENT_PREFIX_PATH and
     /// ROS_PACKAGE_PATH.

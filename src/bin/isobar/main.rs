@@ -23,7 +23,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{CommandFactory, Parser, Subcommand};
+use isobar::names::nearest;
 
 /// Contact-rich robot simulation.
 #[derive(Parser)]
@@ -52,13 +54,27 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    match run(Arguments::parse()) {
+    let arguments = Arguments::try_parse().unwrap_or_else(|error| {
+        if let Some(near) = near_command(&error) {
+            eprintln!("isobar: did you mean `isobar {near}`?");
+        }
+        error.exit()
+    });
+    match run(arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             print_chain(error.as_ref());
             ExitCode::FAILURE
         }
     }
+}
+
+/// The command whose name is near the unknown one.
+fn near_command(error: &clap::Error) -> Option<String> {
+    let ContextValue::String(name) = error.get(ContextKind::InvalidSubcommand)? else { return None };
+    let commands = Arguments::command();
+    let near = nearest(name, commands.get_subcommands().map(clap::Command::get_name))?;
+    (error.kind() == ErrorKind::InvalidSubcommand).then(|| near.to_owned())
 }
 
 fn run(arguments: Arguments) -> Result<(), Box<dyn Error>> {
@@ -84,8 +100,11 @@ fn parse_file(argument: &str) -> Result<PathBuf, String> {
              file scene.yaml; `isobar inspect {argument}` prints its contents"
         ));
     }
-    if path.is_absolute() || path.exists() || !path.starts_with("config") {
+    if path.exists() {
         return Ok(path);
+    }
+    if path.is_absolute() || !path.starts_with("config") {
+        return near_file(&path).map_or(Ok(path), Err);
     }
     let program = std::env::current_exe().ok();
     let beside = program.as_deref().and_then(Path::parent).map(Path::to_path_buf);
@@ -95,8 +114,24 @@ fn parse_file(argument: &str) -> Result<PathBuf, String> {
             eprintln!("note: there is no {argument} here; taking {}", shipped.display());
             Ok(shipped)
         }
-        None => Ok(path),
+        None => near_file(&path).map_or(Ok(path), Err),
     }
+}
+
+/// A robot file.
+fn parse_robot_file(argument: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(argument);
+    if path.exists() { Ok(path) } else { near_file(&path).map_or(Ok(path), Err) }
+}
+
+/// The reason to refuse a file that does not exist, if its folder has one with a similar name.
+fn near_file(path: &Path) -> Option<String> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let entries = std::fs::read_dir(folder).ok()?.filter_map(Result::ok);
+    let mut files: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    files.sort();
+    let near = nearest(path.file_name()?.to_str()?, files.iter().map(String::as_str))?;
+    Some(format!("there is no such file; did you mean `{}`?", path.with_file_name(near).display()))
 }
 
 /// A positive number.
@@ -123,7 +158,10 @@ fn has_ending(option: &str, file: &Path, ending: &str) -> Result<(), String> {
 /// Splits the `NAME=PATH` of a `--package` argument.
 fn parse_package(argument: &str) -> Result<(String, PathBuf), String> {
     match argument.split_once('=') {
-        Some((name, path)) if !name.is_empty() && !path.is_empty() => Ok((name.to_owned(), PathBuf::from(path))),
+        Some((name, path)) if !name.is_empty() && !path.is_empty() => match Path::new(path).is_dir() {
+            true => Ok((name.to_owned(), PathBuf::from(path))),
+            false => Err(format!("there is no folder `{path}`: give the folder of package `{name}`")),
+        },
         _ => Err("expected NAME=PATH, as in --package my_robot=install/my_robot/share/my_robot".to_owned()),
     }
 }

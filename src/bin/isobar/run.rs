@@ -17,7 +17,9 @@ use isobar::io::scene_file::{self, LoadedScene, Loading};
 use isobar::math::{BodyIndex, Index, ScalarJointIndex};
 use isobar::recording::{Due, Rates};
 use isobar::scene::Scene;
-use isobar::stepping::{JointCommand, JointTarget, STEP_MIN, Simulation, Snapshot, StepReport, Stepping, schedules};
+use isobar::stepping::{
+    JointCommand, JointTarget, STEP_MIN, Simulation, Snapshot, StepReport, Stepping, beyond_limits, schedules,
+};
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -97,6 +99,9 @@ enum Mode {
 
 /// The largest number of steps of a run: at a microsecond each, more than a year.
 const STEPS_MAX: f64 = 1e14;
+
+/// A duration that whole steps change by more than this part is noted [-].
+const ROUNDED: f64 = 0.01;
 
 /// Errors other than those of the scene and the steps.
 #[derive(Debug, thiserror::Error)]
@@ -242,15 +247,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
             let problem = "another --command has the same joint and quantity; keep one of them".to_owned();
             return Err(RunError::Command { text: arguments.commands[index].clone(), problem }.into());
         }
-        let limits = &loaded.scene.model().joints()[loaded.scene.joints()[joint.to_usize()]].limits;
-        if let Some(position) = target.position.filter(|q| !(limits.lower..=limits.upper).contains(q)) {
-            eprintln!(
-                "warning: --command {}: the position {position} of joint `{}` is beyond its limits {} to {}",
-                arguments.commands[index],
-                loaded.scene.joint_names()[joint.to_usize()],
-                limits.lower,
-                limits.upper
-            );
+        for (quantity, value) in [("position", target.position), ("effort", target.effort)] {
+            if let Some(text) = value.and_then(|value| beyond_limits(&loaded.scene, *joint, quantity, value)) {
+                eprintln!("warning: --command {}: {text}", arguments.commands[index]);
+            }
         }
         let (position, velocity) = (target.position.is_some(), target.velocity.is_some());
         if let Some(missing) = loaded.scene.actuators()[joint.to_usize()].missing_gain(position, velocity) {
@@ -267,6 +267,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let (duration, step) = (arguments.duration, loaded.settings.step());
     if duration / step > STEPS_MAX {
         return Err(RunError::TooLong { duration, steps: duration / step, step }.into());
+    }
+    let simulated = (duration / step).round().max(1.0) * step;
+    if (simulated - duration).abs() > ROUNDED * duration && !arguments.quiet {
+        eprintln!("note: --duration {duration}: whole steps of {step} s take {simulated} s");
     }
     let mut simulation = Simulation::new(loaded.scene.clone(), loaded.initial.clone(), loaded.settings)?;
     if let Some(file) = &arguments.from {

@@ -66,6 +66,42 @@ impl Triangle {
     }
 }
 
+/// A ball around a triangle, and the cone of its normal and those beyond its convex edges.
+struct Reach {
+    center: Vector3,
+    radius: f64,
+    normal: Vector3,
+    /// Cosine and sine of the half angle of the cone [-].
+    cone: (f64, f64),
+}
+
+impl Reach {
+    fn of(corners: &[Vector3; 3], normal: Vector3) -> Self {
+        let center = (corners[0] + corners[1] + corners[2]) / 3.0;
+        let radius = corners.iter().map(|p| (p - center).norm_squared()).fold(0.0, f64::max).sqrt();
+        Self { center, radius, normal, cone: (1.0, 0.0) }
+    }
+
+    fn with_cone(mut self, beyond: &[Option<Vector3>; 3]) -> Self {
+        let least = beyond.iter().flatten().map(|normal| normal.dot(&self.normal)).fold(1.0, f64::min).max(-1.0);
+        self.cone = (least, (1.0 - least * least).sqrt());
+        self
+    }
+
+    /// Whether the two triangles are farther apart than `detection`, or do not overlap as seen along any
+    /// direction in which they may touch: the normal of one of them, or one within the cone of the first.
+    fn is_out_of(&self, other: &Self, detection: f64) -> bool {
+        let between = other.center - self.center;
+        let size = (self.radius + other.radius) * (1.0 + FACE_PREFERENCE);
+        // The offset across the direction within the cone that is nearest to the offset
+        let across = |normal: &Vector3, (cosine, sine): (f64, f64)| {
+            between.cross(normal).norm() * cosine - between.dot(normal).abs() * sine
+        };
+        between.norm() - size >= detection
+            || across(&self.normal, self.cone) > size && across(&other.normal, (1.0, 0.0)) > size
+    }
+}
+
 /// The axis from `a` into `b` along which they overlap least or are farthest apart, and that separation
 /// \[m\].
 fn axis(a: &Triangle, b: &Triangle, size: f64) -> (f64, Vector3) {
@@ -136,11 +172,15 @@ pub(super) fn points(
         let a = Triangle::of(surface_A, cones_A, element).moved(&X_BA);
         let bounds = Aabb::around(&a.corners);
         let bounds = Aabb { min: bounds.min - reach, max: bounds.max + reach };
+        let reach_A = Reach::of(&a.corners, a.normal).with_cone(&a.beyond);
         surface_B.bvh().walk(
             |node| node.overlaps(&bounds),
             |element, _| {
                 let normal = surface_B.normals()[element as usize];
                 if a.normal.dot(&normal) > FACING_COSINE {
+                    return;
+                }
+                if reach_A.is_out_of(&Reach::of(&surface_B.corners(element), normal), detection) {
                     return;
                 }
                 let b = Triangle::of(surface_B, cones_B, element);

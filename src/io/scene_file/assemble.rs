@@ -6,7 +6,8 @@ use std::sync::Arc;
 use super::closures::{resolve_closures, settle_closures};
 use super::error::SceneError;
 use super::likely_mistakes::{
-    centres_inside, counted, lost_overlaps, warn_of_commands, warn_of_inertias, warn_of_scene, warn_of_static_friction,
+    centre_inside, centres_inside, counted, is_apart, is_named, lost_overlaps, start_overlaps, warn_of_commands,
+    warn_of_inertias, warn_of_scene, warn_of_static_friction,
 };
 use super::loaded_scene::{JointGroup, LoadedScene, SceneModel};
 use super::place_model::{LoadedModel, check_rule, load_model, model_of, place_model, scene_name, weld_of};
@@ -21,7 +22,7 @@ use crate::io::limits;
 use crate::io::package::PackageMap;
 use crate::io::urdf::LoadOptions;
 use crate::math::{BodyIndex, GeometryIndex, JointIndex};
-use crate::multibody::State;
+use crate::multibody::{ModelError, State};
 use crate::recording::Outputs;
 use crate::robot::{PlacedRobot, visuals};
 use crate::scene::{ContactKind, Scene, SceneBuilder};
@@ -98,10 +99,15 @@ pub(super) fn assemble(
         source: Box::new(source),
     })?;
     if needs_mass {
-        scene.model().check_mass().map_err(|source| SceneError::Build {
-            place: spec.place.clone(),
-            what: "a body cannot move".to_owned(),
-            source: Box::new(source),
+        scene.model().check_mass().map_err(|source| {
+            let is_at_fault = |robot: &PlacedRobot| {
+                let names = |name: &str| robot.bodies.values().any(|body| scene.body_name(*body) == name);
+                matches!(&source, ModelError::Massless { body, .. } if names(body))
+            };
+            let model = models.iter().zip(&placed).find(|(_, robot)| is_at_fault(robot));
+            let place = model.map_or(&spec.place, |(model, _)| &model.spec.place).clone();
+            let what = "the mass matrix is singular".to_owned();
+            SceneError::Build { place, what, source: Box::new(source) }
         })?;
     }
     let noted = scene.mesh_notes().iter();
@@ -109,8 +115,12 @@ pub(super) fn assemble(
     let initial = initial_state(&scene, &models, &placed);
     settle_closures(&mut scene, &initial, &closure_specs)?;
     let mechanisms = mechanisms(&models, &placed, &bodies)?;
-    warnings.extend(lost_overlaps(&scene, &initial, &mechanisms, &placed));
-    warnings.extend(centres_inside(&scene, &initial, &mechanisms, &placed));
+    let found = overlaps(&scene, &initial);
+    let apart = |pair: &(GeometryIndex, GeometryIndex)| is_apart(&scene, *pair, &mechanisms, &placed);
+    let inside = centres_inside(&scene, &initial, &apart);
+    warnings.extend(lost_overlaps(&scene, &found, &apart));
+    warnings.extend(inside.iter().map(|pair| centre_inside(&scene, *pair)));
+    warnings.extend(start_overlaps(&scene, &found, &|pair| apart(pair) && !is_named(&inside, pair)));
     let overlapping = |scene: &Scene| overlaps_inside(scene, &initial, &mechanisms, &placed);
     let which = spec.contact.overlapping_links;
     if which != OverlappingLinks::Keep {

@@ -7,7 +7,7 @@ use crate::multibody::{Data, State, kinematics};
 use crate::robot::PlacedRobot;
 use crate::robot::inspect::inertia_mistakes;
 use crate::scene::{ContactKind, Scene};
-use crate::stepping::{CommandSchedule, Overlap, overlaps};
+use crate::stepping::{CommandSchedule, Overlap, beyond_limits};
 
 /// Warns of materials whose static friction has no effect.
 pub(super) fn warn_of_static_friction(spec: &SceneSpec, warnings: &mut Vec<String>) {
@@ -24,17 +24,10 @@ pub(super) fn warn_of_static_friction(spec: &SceneSpec, warnings: &mut Vec<Strin
     }
 }
 
-/// Warnings of rigid geometries that do not belong to one robot and start too deep in each other to be
-/// pushed apart, or with surfaces that cross where no contact point is found.
-pub(super) fn lost_overlaps(
-    scene: &Scene,
-    initial: &State,
-    mechanisms: &[usize],
-    placed: &[PlacedRobot],
-) -> Vec<String> {
-    let apart = |overlap: &Overlap| apart(scene, overlap.A, overlap.B, mechanisms, placed);
-    let is_lost = |overlap: &Overlap| overlap.is_lost || overlap.kind == ContactKind::Points && overlap.depth == 0.0;
-    let warning = |overlap: Overlap| {
+/// Warnings of rigid geometries of which `apart` is true and that start too deep in each other to be pushed
+/// apart, or with surfaces that cross where no contact point is found.
+pub(super) fn lost_overlaps(scene: &Scene, found: &[Overlap], apart: &dyn Fn(&Pair) -> bool) -> Vec<String> {
+    let warning = |overlap: &Overlap| {
         let (a, b) = (scene.geometry_name(overlap.A), scene.geometry_name(overlap.B));
         let what = if overlap.is_lost {
             format!(
@@ -50,54 +43,93 @@ pub(super) fn lost_overlaps(
         let remedy = "change the initial state, make one of them compliant, or split the mesh into convex pieces";
         format!("rigid `{a}` and `{b}` {what}; {remedy}")
     };
-    overlaps(scene, initial).into_iter().filter(|overlap| is_lost(overlap) && apart(overlap)).map(warning).collect()
+    found.iter().filter(|overlap| is_lost(overlap) && apart(&(overlap.A, overlap.B))).map(warning).collect()
 }
 
+fn is_lost(overlap: &Overlap) -> bool {
+    overlap.is_lost || overlap.kind == ContactKind::Points && overlap.depth == 0.0
+}
+
+/// Two geometries.
+pub(super) type Pair = (GeometryIndex, GeometryIndex);
+
 /// Whether two geometries do not belong to one robot.
-fn apart(scene: &Scene, a: GeometryIndex, b: GeometryIndex, mechanisms: &[usize], placed: &[PlacedRobot]) -> bool {
+pub(super) fn is_apart(scene: &Scene, (a, b): Pair, mechanisms: &[usize], placed: &[PlacedRobot]) -> bool {
     let mechanism =
         |geometry: GeometryIndex| model_of(scene.geometries()[geometry].body, placed).map(|model| mechanisms[model]);
     mechanism(a).is_none() || mechanism(a) != mechanism(b)
 }
 
-/// Warnings of convex geometries that do not belong to one robot and of which one starts with its centre
-/// inside the other. Contact pushes such bodies apart; or, if one is wholly inside a compliant one, there is
-/// no contact between them.
-pub(super) fn centres_inside(
-    scene: &Scene,
-    initial: &State,
-    mechanisms: &[usize],
-    placed: &[PlacedRobot],
-) -> Vec<String> {
+/// Whether `pair` is in the list, in any order.
+pub(super) fn is_named(list: &[Pair], pair: &Pair) -> bool {
+    list.iter().any(|other| other == pair || *other == (pair.1, pair.0))
+}
+
+/// The pairs of convex geometries of which `apart` is true and of which one starts with its centre inside the
+/// other: first the inner one. Contact pushes such bodies apart; or, if one is wholly inside a compliant one,
+/// there is no contact between them.
+pub(super) fn centres_inside(scene: &Scene, initial: &State, apart: &dyn Fn(&Pair) -> bool) -> Vec<Pair> {
     let mut data = Data::new(scene.model());
     kinematics(scene.model(), initial, &mut data);
     let poses: IndexVec<GeometryIndex, RigidTransform> =
         scene.geometries().iter().map(|geometry| data.X_WB[geometry.body] * geometry.X_BG).collect();
-    let is_inside = |inner: GeometryIndex, outer: GeometryIndex| {
+    let is_inside = |&(inner, outer): &Pair| {
         let geometries = scene.geometries();
         let Some(centre) = geometries[inner].shape.middle() else { return false };
         let p_G = poses[outer].inverse_transform_point(&poses[inner].transform_point(&centre.into()));
         geometries[outer].shape.contains(&p_G.coords) == Some(true)
     };
-    let mut warnings = Vec::new();
-    for pair in scene.contact_pairs() {
-        if !apart(scene, pair.A, pair.B, mechanisms, placed) {
-            continue;
-        }
-        let inside = [(pair.A, pair.B), (pair.B, pair.A)].into_iter().find(|(inner, outer)| is_inside(*inner, *outer));
-        if let Some((inner, outer)) = inside {
-            warnings.push(format!(
-                "`{}` starts with its centre inside `{}`: contact pushes the two apart, or does not separate them at all; change \
-                 their initial poses",
-                scene.geometry_name(inner),
-                scene.geometry_name(outer)
-            ));
-        }
-    }
-    warnings
+    let pairs = scene.contact_pairs().iter().filter(|pair| apart(&(pair.A, pair.B)));
+    pairs.filter_map(|pair| [(pair.A, pair.B), (pair.B, pair.A)].into_iter().find(is_inside)).collect()
 }
 
-/// Warns of commands that their actuators cannot follow; see `Actuator::missing_gain`.
+/// The warning of a pair of [`centres_inside`].
+pub(super) fn centre_inside(scene: &Scene, (inner, outer): Pair) -> String {
+    format!(
+        "`{}` starts with its centre inside `{}`: contact pushes the two apart, or does not separate them at all; change their \
+         initial poses",
+        scene.geometry_name(inner),
+        scene.geometry_name(outer)
+    )
+}
+
+/// Warnings of other geometries of which `apart` is true and that overlap at the start by more than resting
+/// contact: by more than a millimetre or a tenth of the thinner one, and, if one is compliant, with a force
+/// above ten times the weight of all that moves, or by more than 0.3 of the thinner one.
+pub(super) fn start_overlaps(scene: &Scene, found: &[Overlap], apart: &dyn Fn(&Pair) -> bool) -> Vec<String> {
+    /// Overlaps up to this are small \[m\], or up to this part of the smallest extent of the thinner geometry
+    /// [-].
+    const SMALL: f64 = 1e-3;
+    const SMALL_PART: f64 = 0.1;
+    /// Beyond this part, the overlap of compliant geometries is too large for one under a load [-].
+    const LARGE_PART: f64 = 0.3;
+    /// No resting body carries this many times the weight of all that moves [-].
+    const HEAVY: f64 = 10.0;
+    let bodies = scene.model().bodies().iter_enumerated();
+    let moving = bodies.filter(|(index, _)| !scene.model().body_dofs(*index).is_empty());
+    let weight = moving.map(|(_, body)| body.inertia.mass).sum::<f64>() * scene.model().gravity_W().norm();
+    let is_mistake = |overlap: &&Overlap| {
+        let part = overlap.depth / overlap.thickness;
+        let is_large = overlap.depth > SMALL || part > SMALL_PART;
+        let is_heavy = weight > 0.0 && overlap.force > HEAVY * weight;
+        let is_soft = overlap.kind == ContactKind::PressureField;
+        is_large && (!is_soft || is_heavy || part > LARGE_PART)
+    };
+    let warning = |overlap: &Overlap| {
+        format!(
+            "`{}` and `{}` overlap by {:.1} mm at the start, and contact pushes them apart: move them apart (`xyz`, `at`, the \
+             `spacing` of a `grid`), or let them pass with `no_contact`",
+            scene.geometry_name(overlap.A),
+            scene.geometry_name(overlap.B),
+            overlap.depth * 1e3
+        )
+    };
+    let others = found.iter().filter(|overlap| !is_lost(overlap) && apart(&(overlap.A, overlap.B)));
+    others.filter(is_mistake).map(warning).collect()
+}
+
+/// Warns of commands that their actuators cannot follow; see `Actuator::missing_gain`, and of values beyond
+/// the limits of their joints.
 pub(super) fn warn_of_commands(scene: &Scene, commands: &CommandSchedule, warnings: &mut Vec<String>) {
     for schedule in &commands.joints {
         let (position, velocity) = (schedule.position.is_some(), schedule.velocity.is_some());
@@ -107,6 +139,10 @@ pub(super) fn warn_of_commands(scene: &Scene, commands: &CommandSchedule, warnin
                 "joint `{joint}` does not follow its command: its actuator has no {missing}; give it one in `actuators`, or \
                  command an `effort`"
             ));
+        }
+        for (quantity, waveform) in [("position", &schedule.position), ("effort", &schedule.effort)] {
+            let values = waveform.iter().flat_map(|waveform| <[f64; 2]>::from(waveform.range()));
+            warnings.extend(values.filter_map(|value| beyond_limits(scene, schedule.joint, quantity, value)).next());
         }
     }
 }

@@ -12,7 +12,9 @@ use crate::io::package::PackageMap;
 use crate::io::srdf::{self, GroupState};
 use crate::io::urdf::{self, LoadOptions};
 use crate::math::{BodyIndex, RigidTransform};
-use crate::robot::{CollisionElement, Joint, PlacedRobot, RobotDescription, RobotPlacement, add_robot, fill_massless};
+use crate::robot::{
+    CollisionElement, Joint, PlacedRobot, RobotDescription, RobotFormat, RobotPlacement, add_robot, fill_massless,
+};
 use crate::scene::{Actuator, SceneBuilder};
 
 /// The contents of a model's files.
@@ -43,7 +45,7 @@ pub(super) fn load_model<'a>(
         what,
         source,
     };
-    let what = || format!("the URDF of model `{}`", spec.name.name);
+    let what = || format!("the robot file of model `{}`", spec.name.name);
     urdf::refuse_xacro_arguments(Path::new(&spec.urdf.name), &spec.xacro_arguments)
         .map_err(|source| unloadable(&spec.urdf.place, what(), Box::new(source)))?;
     let (urdf_text, file, folder) = match (&spec.text, &spec.body) {
@@ -63,13 +65,15 @@ pub(super) fn load_model<'a>(
     let mut robot = urdf::load_str(&urdf_text, &file, &folder, packages, options)
         .map_err(|source| unloadable(&spec.urdf.place, what(), Box::new(source)))?;
     if robot.links.is_empty() {
-        let problem = format!(
-            "{}: the robot has no links; if this is a xacro file, name it FILE.xacro, so that it is expanded",
-            file.display()
-        );
+        let way_out = match robot.format {
+            RobotFormat::Sdformat => "add a <link> to the model",
+            _ => "if this is a xacro file, name it FILE.xacro, so that it is expanded",
+        };
+        let problem = format!("{}: the robot has no links; {way_out}", file.display());
         return Err(SceneError::Conflict { place: spec.urdf.place.clone(), problem });
     }
     warnings.extend(robot.warnings.iter().map(ToString::to_string));
+    warnings.extend(static_but_free(spec, &robot));
     if needs_mass {
         let filled = fill_massless(&mut robot, matches!(spec.base, BaseSpec::Free { .. }));
         warnings.extend(filled.iter().map(ToString::to_string));
@@ -101,6 +105,20 @@ pub(super) fn load_model<'a>(
     positions.extend(values(&spec.joints, &robot));
     let velocities = values(&spec.velocities, &robot);
     Ok(LoadedModel { spec, robot, urdf_text, disabled_pairs, positions, velocities, X_WB: None })
+}
+
+/// The warning of a static model that the scene leaves free.
+fn static_but_free(spec: &ModelSpec, robot: &RobotDescription) -> Option<String> {
+    let is_static = |joint: &Joint| joint.parent == "world" && joint.name.ends_with("_static");
+    let found = robot.format == RobotFormat::Sdformat && robot.joints.iter().any(is_static);
+    (found && matches!(spec.base, BaseSpec::Free { .. })).then(|| {
+        format!(
+            "{}: {} states <static>true</static>, but the scene leaves model `{}` free, so that it moves; use `weld: {{}}`",
+            spec.place,
+            robot.file.display(),
+            spec.name.name
+        )
+    })
 }
 
 /// The values of joints by name, from entries for names and patterns.

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use super::address::resolve;
-use super::error::SceneError;
+use super::error::{Place, SceneError};
 use super::names;
 use super::reader::{Named, mapping, text, unknown_name, wrong_type};
 use super::yaml::{self, Key, Node, Value};
@@ -154,8 +154,11 @@ impl Parameters {
                 return Err(SceneError::Conflict { place: key.place.clone(), problem });
             }
         }
-        for (name, text) in set {
+        for (index, (name, text)) in set.iter().enumerate() {
             let refused = |problem| SceneError::Parameter { name: name.clone(), value: text.clone(), problem };
+            if set[..index].iter().any(|(earlier, _)| earlier == name) {
+                return Err(refused("the parameter is set twice; keep one of the two".to_owned()));
+            }
             let Some((_, value)) = values.iter_mut().find(|(key, _)| key.name == *name) else {
                 let known: Vec<&str> = values.iter().map(|(key, _)| key.name.as_str()).collect();
                 let near = names::suggestion(name, known.iter().copied());
@@ -171,6 +174,10 @@ impl Parameters {
                 return Err(refused(format!("this is {kind}, and the value in the file ({place}) is {expected}")));
             }
             value.value = given.value;
+        }
+        if let Some((place, written)) = values.iter().find_map(|(_, value)| reference(value)) {
+            let problem = format!("`{written}`: a parameter cannot refer to another one; write its value");
+            return Err(SceneError::Conflict { place: place.clone(), problem });
         }
         let used = values.iter().map(|_| std::cell::Cell::new(false)).collect();
         Ok(Self { values, used })
@@ -234,6 +241,19 @@ impl Parameters {
             let (place, name) = (&key.place, &key.name);
             format!("{place}: parameter `{name}` has no effect; use it as `${name}`, or remove it")
         })
+    }
+}
+
+/// The first text in a parameter's value that refers to a parameter.
+fn reference(node: &Node) -> Option<(&Place, &str)> {
+    match &node.value {
+        Value::Text(text) => {
+            let refers = text.contains("${") || text.strip_prefix('$').is_some_and(is_name);
+            refers.then_some((&node.place, text.as_str()))
+        }
+        Value::List(items) => items.iter().find_map(reference),
+        Value::Map(entries) => entries.iter().find_map(|(_, value)| reference(value)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => None,
     }
 }
 

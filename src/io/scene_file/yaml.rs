@@ -113,6 +113,9 @@ fn check_characters(node: &Node) -> Result<(), SceneError> {
 fn plain_message(error: &serde_saphyr::Error) -> String {
     let text = error.to_string();
     let line = text.lines().next().unwrap_or_default();
+    if line.starts_with("multiple YAML documents") {
+        return "the file has several documents, which lines `---` separate; one scene is one document".to_owned();
+    }
     // Settings of the parser are of no use to the author of a file.
     let ends = [" at line ", ", set DuplicateKeyPolicy"].map(|suffix| line.rfind(suffix).unwrap_or(line.len()));
     line[..ends[0].min(ends[1])].to_owned()

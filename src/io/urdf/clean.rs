@@ -205,11 +205,24 @@ fn warn_of_misspelt(element: &Element, rule: &Rule, place: &Place, warnings: &mu
 }
 
 fn warn_of_attributes(element: &Element, known: &[&str], place: &Place, warnings: &mut Vec<LoadWarning>) {
-    for (name, _) in &element.attributes {
+    for (name, value) in &element.attributes {
         let is_known = known.contains(&name.as_str()) || name.contains(':');
-        if let Some(near) = nearest(name, known.iter().copied()).filter(|_| !is_known) {
-            warnings
-                .push(place.warning(format!("the attribute `{name}` is unknown and not used; did you mean `{near}`?")));
+        // Numbers that have no effect change the robot; texts are often notes for other programs.
+        let is_numbers = !value.trim().is_empty() && value.split_whitespace().all(|word| word.parse::<f64>().is_ok());
+        match nearest(name, known.iter().copied()).filter(|_| !is_known) {
+            Some(near) => {
+                let text = format!("the attribute `{name}` is unknown and not used; did you mean `{near}`?");
+                warnings.push(place.warning(text));
+            }
+            None if !is_known && is_numbers && known.len() > 1 => {
+                let known: Vec<&str> = known.iter().copied().filter(|name| *name != "name").collect();
+                let text = format!(
+                    "the attribute `{name}` is unknown and not used; this element has `{}`",
+                    known.join("`, `")
+                );
+                warnings.push(place.warning(text));
+            }
+            None => {}
         }
     }
 }

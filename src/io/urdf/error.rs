@@ -20,10 +20,7 @@ pub enum UrdfError {
         source: std::io::Error,
     },
     /// The text is not XML.
-    #[error(
-        "{file}:{line}:{column}: not an XML document: {detail}; if this is a xacro file, name it FILE.xacro, or expand \
-         it first: `xacro FILE.xacro > FILE.urdf`"
-    )]
+    #[error("{file}:{line}:{column}: not an XML document: {detail}{hint}")]
     NotXml {
         /// The file.
         file: PathBuf,
@@ -33,6 +30,8 @@ pub enum UrdfError {
         column: u32,
         /// The fault.
         detail: String,
+        /// The remedy.
+        hint: &'static str,
     },
     /// An element is wrong.
     #[error("{file}:{line}: {element}: {problem}")]

@@ -17,7 +17,7 @@ use crate::robot::LoadWarning;
 /// The radius of the ball that stands for a point \[m\].
 const POINT_RADIUS: f64 = 1e-4;
 /// An angle beyond this is probably in degrees: two turns \[rad\].
-const ANGLE_MAX: f64 = 4.0 * std::f64::consts::PI;
+pub(in crate::io::urdf) const ANGLE_MAX: f64 = 4.0 * std::f64::consts::PI;
 /// The shapes of URDF.
 const SHAPES: [&str; 5] = ["box", "cylinder", "sphere", "capsule", "mesh"];
 /// Attributes that hold several numbers.

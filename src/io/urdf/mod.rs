@@ -59,22 +59,24 @@ pub fn load_file(path: &Path, packages: &PackageMap, options: &LoadOptions) -> R
     if xacro::is_xacro(path) {
         return load_str(&xacro::expand(path, &options.xacro_arguments)?, path, folder, packages, options);
     }
-    let bytes = limits::read(path, limits::TEXT_BYTES_MAX)
-        .map_err(|source| UrdfError::Read { file: path.to_path_buf(), source })?;
-    // Comments in other encodings than UTF-8 are common, and harmless.
-    load_str(&String::from_utf8_lossy(&bytes), path, folder, packages, options)
+    load_str(&read_text(path, &[])?, path, folder, packages, options)
 }
 
-/// The text of the robot file at `path`, in UTF-8; that of a file that ends in `.xacro` is expanded with
-/// values for its arguments by name.
+/// The text of the robot file at `path`; that of a file that ends in `.xacro` is expanded with values for its
+/// arguments by name. Comments in other encodings than UTF-8 are common, and harmless: their letters are
+/// replaced.
 ///
 /// # Errors
-/// The file cannot be read, is not UTF-8, or has no expansion.
+/// The file cannot be read, or has no expansion.
 pub(crate) fn read_text(path: &Path, xacro_arguments: &[(String, String)]) -> Result<String, UrdfError> {
     if xacro::is_xacro(path) {
         return Ok(xacro::expand(path, xacro_arguments)?);
     }
-    limits::read_text(path).map_err(|source| UrdfError::Read { file: path.to_path_buf(), source })
+    Ok(String::from_utf8_lossy(&read_bytes(path)?).into_owned())
+}
+
+fn read_bytes(path: &Path) -> Result<Vec<u8>, UrdfError> {
+    limits::read(path, limits::TEXT_BYTES_MAX).map_err(|source| UrdfError::Read { file: path.to_path_buf(), source })
 }
 
 /// Reads a robot from text. `label` replaces the file name in messages; relative mesh paths start at
@@ -94,6 +96,11 @@ pub fn load_str(
         line: error.line,
         column: error.column,
         detail: error.detail,
+        hint: if looks_like_xacro(text) {
+            "; if this is a xacro file, name it FILE.xacro, or expand it first: `xacro FILE.xacro > FILE.urdf`"
+        } else {
+            "; correct the text at this place"
+        },
     })?;
     if robot.name == "sdf" {
         return sdformat::load(robot, label, base_dir, packages, options);
@@ -128,6 +135,11 @@ pub fn load_str(
     )?;
     tree::check(&mut description)?;
     Ok(description)
+}
+
+/// Whether a text has elements or expressions of xacro.
+fn looks_like_xacro(text: &str) -> bool {
+    ["xacro", "${", "$("].iter().any(|sign| text.contains(sign))
 }
 
 fn read_elements(
@@ -285,6 +297,9 @@ fn read_limits(
         (limits.lower, limits.upper) = (None, None);
         return Ok(limits);
     }
+    if kind == JointKind::Revolute {
+        warnings.extend(in_degrees(&[limits.lower, limits.upper]).map(|text| inside.warning(text)));
+    }
     let message = match (limit.attribute("lower"), limit.attribute("upper")) {
         (Some(_), Some(_)) => return Ok(limits),
         (None, None) => {
@@ -295,4 +310,15 @@ fn read_limits(
     };
     warnings.push(place.warning(message));
     Ok(limits)
+}
+
+/// The warning of position limits that are probably in degrees: beyond two turns, and not beyond 360, which
+/// stands for no limit in many files.
+fn in_degrees(limits: &[Option<f64>]) -> Option<String> {
+    let is_angle = |limit: &&f64| limit.abs() > habits::ANGLE_MAX && limit.abs() <= 360.0;
+    let largest = limits.iter().flatten().find(is_angle)?;
+    Some(format!(
+        "a limit of {largest} rad is more than two turns; if it is in degrees, write radians: {:.4}",
+        largest.to_radians()
+    ))
 }

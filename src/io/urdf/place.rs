@@ -97,10 +97,19 @@ impl<'a> Place<'a> {
 
 /// `; did you mean ...?` with the nearest of `names`, or advice if none is near.
 pub(super) fn suggestion<'n>(wanted: &str, names: impl Iterator<Item = &'n str> + Clone) -> String {
+    /// A name among so few is given without being near.
+    const FEW: usize = 2;
+    let names = names.filter(|name| !name.is_empty());
     match nearest(wanted, names.clone()) {
         Some(name) => format!("; did you mean `{name}`?"),
-        None if names.count() > 0 => "; add it or correct the name".to_owned(),
-        None => String::new(),
+        None => match names.clone().count() {
+            0 => String::new(),
+            1..=FEW => {
+                let named: Vec<String> = names.map(|name| format!("`{name}`")).collect();
+                format!("; add it or correct the name; there is {}", named.join(" and "))
+            }
+            _ => "; add it or correct the name".to_owned(),
+        },
     }
 }
 

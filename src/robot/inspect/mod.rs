@@ -12,6 +12,13 @@ use crate::multibody::JointKind;
 
 pub use checks::inertia_mistakes;
 
+/// Writing to a `String` cannot fail.
+macro_rules! line {
+    ($text:expr, $($arguments:tt)*) => {
+        let _ = writeln!($text, $($arguments)*);
+    };
+}
+
 /// The report that `isobar inspect` prints.
 pub fn report(robot: &RobotDescription) -> String {
     let mut text = String::new();
@@ -20,16 +27,19 @@ pub fn report(robot: &RobotDescription) -> String {
     frames(robot, &mut text);
     collisions(robot, &mut text);
     groups(robot, &mut text);
-    list("Skipped, repaired or assumed while loading", &loading_warnings(robot), &mut text);
-    list("Likely mistakes", &checks::checks(robot), &mut text);
+    let warnings = loading_warnings(robot);
+    list("Skipped, repaired or assumed while loading", &warnings, &mut text);
+    let mistakes = checks::checks(robot);
+    if mistakes.is_empty() && !warnings.is_empty() {
+        line!(text, "\nLikely mistakes\n  (nothing beyond the {} above)", counted(warnings.len(), "item"));
+    } else {
+        list("Likely mistakes", &mistakes, &mut text);
+    }
     text
 }
 
-/// Writing to a `String` cannot fail.
-macro_rules! line {
-    ($text:expr, $($arguments:tt)*) => {
-        let _ = writeln!($text, $($arguments)*);
-    };
+fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 fn summary(robot: &RobotDescription, text: &mut String) {

@@ -9,8 +9,8 @@ use super::missed::{Missed, depth_max, thickness_of_pair, thinnest};
 use super::motion_search::{ACCELERATION_BOUND, MotionSearch, SolveContacts, UNSEEN, poses};
 use super::pairs::{ActivePatch, Pairs, origins};
 use crate::contact::{
-    Discretized, Hold, PatchSize, PointLoad, approach_speed, patch_size, push_faces, push_faces_held,
-    push_faces_with_rims, push_points,
+    Discretized, Hold, PatchSize, PointLoad, RECOVERY_SPEED_MAX, approach_speed, patch_size, push_faces,
+    push_faces_held, push_faces_with_rims, push_points,
 };
 use crate::math::{SpatialVelocity, Vector3};
 use crate::scene::{CollisionGeometry, ContactKind, ContactPair, Scene};
@@ -58,15 +58,17 @@ impl DynamicContacts {
         self.active.iter().map(|active| pairs[active.pair].restitution().unwrap_or(0.0))
     }
 
-    /// Stores the loads of the solved `problem` at the velocities `v` for the next step: the largest point
-    /// impulses of rigid pairs, and the elastic forces of pressure fields. Surfaces on the free path get the
-    /// pressures of the end of the step. A pair whose pressure does not stop it at these velocities is
-    /// recorded in `missed`.
+    /// Stores the loads of the solved `problem` at the velocities `v` for the next step: those of rigid
+    /// points, and the elastic forces of pressure fields. Surfaces on the free path get the pressures of the
+    /// end of the step. A pair whose pressure does not stop it at these velocities is recorded in `missed`.
     pub(in crate::stepping) fn note_loads(&mut self, scene: &Scene, problem: &ContactProblem, v: &[f64], step: f64) {
         for ((active, approached), patch) in self.active.iter().zip(&self.approached).zip(problem.patches()) {
             let V = patch.velocity(v);
             match scene.contact_pairs()[active.pair].kind {
-                ContactKind::Points => self.pairs.note_point_impulse(active.pair, patch.largest_normal_impulse(&V)),
+                ContactKind::Points => {
+                    let load = patch.total_load(&V, RECOVERY_SPEED_MAX * step);
+                    self.pairs.note_point_load(active.pair, load);
+                }
                 ContactKind::PressureField => {
                     let missed = self.pairs.find_not_stopped(scene, active, &V, step, approached.unwrap_or(0.0));
                     self.missed = missed.or(self.missed);
@@ -296,13 +298,20 @@ impl DynamicContacts {
             false => self.pairs.approach_speed(pair, scene, data),
         };
         let travel = path.step * (speed + weight);
-        let count = parts(travel, thinnest(a, b));
-        (1..=count).find_map(|number| {
+        let thickness = thinnest(a, b);
+        let count = parts(travel, thickness);
+        let found = (1..=count).find_map(|number| {
             let part = f64::from(number) / f64::from(count);
             let X_WG = poses(scene, pair, self.ahead.at(path, part));
             let p_WC = self.pairs.find_surface_at(index, pair, scene, settings.faces, &X_WG)?;
             (least == 0.0 || patch_size(self.pairs.surface(index).0).depth > least).then_some((p_WC, part))
-        })
+        });
+        // The parts are too long to find all contacts
+        let part = travel / f64::from(count);
+        if found.is_none() && part > thickness {
+            self.missed = Some(Missed { pair: index, travel, pressed: None, depth: 0.5 * thickness });
+        }
+        found
     }
 
     /// Adds the points of a pair of rigid geometries that touch, or may touch before the step ends.
@@ -315,7 +324,7 @@ impl DynamicContacts {
     ) {
         let ContactInput { scene, settings, data, .. } = *input;
         let step = settings.step();
-        let impulse_before = self.pairs.take_point_impulse(index);
+        let before = self.pairs.take_point_load(index);
         let usual = step * (self.pairs.speed_bound(pair) + step * ACCELERATION_BOUND);
         if self.reached.searched(index).is_none() && self.pairs.is_far(index, pair, usual) {
             return;
@@ -343,7 +352,7 @@ impl DynamicContacts {
         let columns = &self.columns;
         let inverse_mass = |p_CF: &Vector3, n: &Vector3| columns.inverse_mass(p_CF, n, momentum_matrix);
         let translation = columns.mean_inverse_mass(momentum_matrix);
-        let load = PointLoad { step, inverse_mass: translation, impulse_before };
+        let load = PointLoad { step, inverse_mass: translation, before };
         push_points(points, &p_WC, &pair.material, &load, inverse_mass, block);
         self.faces += points.len() as u32;
         self.active.push(ActivePatch { pair: index, p_WC, p_WBo });

@@ -105,7 +105,7 @@ pub(super) fn thickness_of_pair(a: &CollisionGeometry, b: &CollisionGeometry) ->
 }
 
 /// The smallest extent of a geometry along an axis of its frame \[m\].
-pub(super) fn smallest_extent(geometry: &CollisionGeometry) -> f64 {
+pub(in crate::stepping) fn smallest_extent(geometry: &CollisionGeometry) -> f64 {
     thickness(&geometry.hydroelastic.aabb().half_extents())
 }
 

@@ -26,7 +26,7 @@ pub(super) use continuous::{ContinuousContacts, FaceLaw};
 pub(super) use dynamic::DynamicContacts;
 pub(super) use free_path::FreePath;
 pub(super) use input::ContactInput;
-pub(super) use missed::Missed;
+pub(super) use missed::{Missed, smallest_extent};
 pub(super) use pairs::{ActivePatch, Pairs, surface_velocity};
 pub(super) use path::{Misjudged, PathMistake};
 pub(super) use quasistatic::{QuasistaticContacts, frame_about, smallest_axis};

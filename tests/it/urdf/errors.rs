@@ -21,7 +21,12 @@ fn refused(text: &str, parts: &[&str]) {
 
 #[test]
 fn texts_that_are_no_robot() {
-    refused("<robot name='r'>\n  <link name='a'>\n</robot>", &["test.urdf:3:", "not an XML document", "xacro"]);
+    refused(
+        "<robot name='r'>\n  <link name='a'>\n</robot>",
+        &["test.urdf:3:", "not an XML document", "correct the text"],
+    );
+    refused("<robot name='${n}'>\n  <link>\n</robot>", &["test.urdf:3:", "not an XML document", "xacro"]);
+    refused("<robot name='r'>\n  <link name='a'/>\n", &["test.urdf:3:", "not an XML document", "add what is missing"]);
     refused("", &["test.urdf:1:", "not an XML document"]);
     refused("<sdf version='1.9'/>", &["test.urdf:1", "sdf", "<model>", "<world>"]);
     refused("<mujoco/>", &["test.urdf:1", "<mujoco>", "<robot>", "MuJoCo"]);

@@ -183,7 +183,7 @@ fn links_that_move_without_mass_get_a_small_one() {
 fn a_singular_mass_matrix_is_found_at_load() {
     let text = robot("<link name='bob'><inertial><mass value='1'/></inertial></link>");
     let message = chain(&scene_of(&text, "free: {}").unwrap_err());
-    assert!(message.contains("scene.yaml:1:1: ") && message.contains("'bob'"), "{message}");
+    assert!(message.contains("scene.yaml:1:10: ") && message.contains("'bob'"), "{message}");
 }
 
 /// A xacro file that is valid XML is refused as a xacro file.

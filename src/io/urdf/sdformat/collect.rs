@@ -102,10 +102,8 @@ impl<'a> Collected<'a> {
         let path = self.frames.file(file).to_path_buf();
         let place = Place::named(&path, &model);
         let is_world = model.name == "world";
-        if model.child("pose").is_some() && pose(&model, &place)? != RigidTransform::identity() {
-            let message = "the pose of the outermost model is not used, because the scene gives one";
-            self.warnings.push(place.warning(message));
-        }
+        // The scene gives the pose of the outermost model
+        pose(&model, &place)?;
         let frame = Frame {
             relative_to: None,
             X_PF: RigidTransform::identity(),

@@ -5,6 +5,7 @@ use std::path::Path;
 use super::SdformatProblem;
 use super::text::fail;
 use crate::io::urdf::error::{UrdfError, UrdfProblem};
+use crate::io::urdf::habits::ANGLE_MAX;
 use crate::io::urdf::place::Place;
 use crate::io::xml::Element;
 use crate::robot::LoadWarning;
@@ -24,7 +25,14 @@ pub(super) fn check_version(root: &Element, file: &Path) -> Result<(), UrdfError
     });
     match version {
         Some(version) if (OLDEST..=NEWEST).contains(&version) => Ok(()),
-        _ => Err(fail(&place, SdformatProblem::Version { found: stated.to_owned() })),
+        _ => {
+            let way_out = match version {
+                Some(version) if version > NEWEST => "state version=\"1.12\" if the file uses nothing newer",
+                Some(_) => "`gz sdf -p FILE > NEW` writes older files in a newer version",
+                None => "state the version, as in version=\"1.9\"",
+            };
+            Err(fail(&place, SdformatProblem::Version { found: stated.to_owned(), way_out }))
+        }
     }
 }
 
@@ -41,6 +49,25 @@ pub(super) fn only_model(root: Element, file: &Path) -> Result<Element, UrdfErro
         .into_iter()
         .find(is_model)
         .ok_or_else(|| Place::new(file, 1, "sdf").fail(UrdfProblem::MissingChild { child: "model".to_owned() }))
+}
+
+/// Warns of poses in radians whose angles are probably in degrees.
+pub(super) fn warn_of_degrees(element: &Element, place: &Place, warnings: &mut Vec<LoadWarning>) {
+    let is_in_radians = element.name == "pose"
+        && element.attribute("degrees").is_none_or(|value| value == "false" || value == "0")
+        && element.attribute("rotation_format").is_none_or(|format| format == "euler_rpy");
+    let angles = element.text.split_whitespace().skip(3).filter(|_| is_in_radians);
+    let is_large = |angle: &f64| angle.abs() > ANGLE_MAX && angle.is_finite();
+    if let Some(angle) = angles.filter_map(|word| word.parse::<f64>().ok()).find(is_large) {
+        warnings.push(place.warning(format!(
+            "`{}`: {angle} rad are more than two turns; if these are degrees, write <pose degrees=\"true\">, or radians: 90 \
+             degrees are 1.5708",
+            element.text
+        )));
+    }
+    for child in &element.children {
+        warn_of_degrees(child, &place.inside(child), warnings);
+    }
 }
 
 /// Removes quotation marks around numbers, which other programs do not read, with a warning.

@@ -47,6 +47,7 @@ fn parse(file: &Path, place: &Place) -> Result<Element, UrdfError> {
         line: error.line,
         column: error.column,
         detail: error.detail,
+        hint: "; correct the text at this place",
     })
 }
 

@@ -35,7 +35,7 @@ use crate::math::{RigidTransform, Vector3};
 use crate::multibody::{JointKind, JointSpring};
 use crate::robot::{CollisionFilterGroup, Joint, Limits, Link, RobotDescription, RobotFormat};
 use collect::Collected;
-use document::{adopt_quotes, check_version, only_model};
+use document::{adopt_quotes, check_version, only_model, warn_of_degrees};
 use joint::WORLD;
 use text::child_truth;
 
@@ -51,6 +51,7 @@ pub(super) fn load(
     let mut collected = Collected::new(packages);
     let place = Place::named(label, &root);
     adopt_quotes(&mut root, &place, &mut collected.warnings);
+    warn_of_degrees(&root, &place, &mut collected.warnings);
     let file = collected.add_file(label, base_dir, &root)?;
     for child in root.children.iter().filter(|child| !matches!(child.name.as_str(), "model" | "world")) {
         collected

@@ -4,11 +4,8 @@
 #[derive(Debug, thiserror::Error, PartialEq)]
 #[allow(missing_docs, reason = "the messages describe the fields")]
 pub enum SdformatProblem {
-    #[error(
-        "SDFormat {found} is not read, only 1.6 to 1.12; `gz sdf -p FILE > NEW` writes older files in a newer \
-         version"
-    )]
-    Version { found: String },
+    #[error("SDFormat {found} is not read, only 1.6 to 1.12; {way_out}")]
+    Version { found: String, way_out: &'static str },
     #[error("{found}; one <model> or one <world> is read: give each its own file, or put all models into one <world>")]
     Models { found: String },
     #[error("`{text}` is not {expected}")]
