@@ -52,8 +52,9 @@ impl From<StepError> for Failure {
     }
 }
 
-/// The error of a solver's failure, with names. `worst` is the part that is farthest from a solution, `pair_of`
-/// gives the pair of geometries of a contact or patch, and `depth_of` the depth of a rigid pair at the start.
+/// The error of a solver's failure, with names. `worst` is the part that is farthest from a solution,
+/// `pair_of` gives the pair of geometries of a contact or patch, and `depth_of` the depth of a rigid pair at
+/// the start.
 pub(super) fn explain_solver(
     input: &StepInput<'_>,
     source: QuasistaticError,

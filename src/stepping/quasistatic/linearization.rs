@@ -1,5 +1,6 @@
-//! The iteration on the pressure fields of a quasistatic step: linearised where the last solution ended, until
-//! they hardly move or, if they do not come to rest, until the forces balance at the fields where they are.
+//! The iteration on the pressure fields of a quasistatic step: linearised where the last solution ended,
+//! until they hardly move or, if they do not come to rest, until the forces balance at the fields where they
+//! are.
 
 use super::failure::Failure;
 use super::parts::PARTS_MAX;
