@@ -107,6 +107,30 @@ pub fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(x, y)| x * y).sum()
 }
 
+/// The weights w that minimise |target - sum w_j vectors_j|, by normal equations; `regularization` is relative
+/// to their largest diagonal entry. Weights are 0 for vectors that are not given, and if nothing determines
+/// them.
+pub fn least_squares<const N: usize>(vectors: &[Vec<f64>], target: &[f64], regularization: f64) -> [f64; N] {
+    let (mut matrix, mut weights) = ([[0.0; N]; N], [0.0; N]);
+    let n = vectors.len();
+    debug_assert!(n <= N, "at most one vector for each weight");
+    let matrix = &mut matrix.as_flattened_mut()[..n * n];
+    for (i, (vector, weight)) in vectors.iter().zip(&mut weights).enumerate() {
+        for (j, other) in vectors[..=i].iter().enumerate() {
+            matrix[i * n + j] = dot(vector, other);
+        }
+        *weight = dot(vector, target);
+    }
+    let largest = (0..n).map(|i| matrix[i * (n + 1)]).fold(0.0, f64::max);
+    (0..n).for_each(|i| matrix[i * (n + 1)] += regularization * largest);
+    let first = &[0; N][..n];
+    if cholesky_in_envelope(matrix, first).is_err() {
+        return [0.0; N];
+    }
+    cholesky_solve_in_envelope(matrix, first, &mut weights[..n]);
+    weights
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -182,6 +182,7 @@ impl DynamicStep {
             parts: 1,
             solves: 1,
             inertial_share: 0.0,
+            friction_at_centroids: false,
             faces: self.contacts.faces,
             faces_dropped: self.contacts.faces_dropped,
         };

@@ -131,8 +131,9 @@ pub enum StepError {
     },
     /// A quasistatic step whose contacts did not settle, not even in small parts.
     #[error(
-        "t = {t} s: the step did not settle, in one part or in {parts}: {reason}; the last good state stays. Send smaller changes of command, or take shorter steps",
-        t = seconds(.time)
+        "t = {t} s: the step did not settle, in one part or in {parts}: {reason}; the last good state stays. {advice}",
+        t = seconds(.time),
+        advice = .reason.advice()
     )]
     NotSettled {
         /// Simulated time \[s\].
@@ -229,7 +230,9 @@ pub enum StepError {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Unsettled {
     /// The surface of contact of two pressure fields differs from one solution to the next.
-    #[error("the contact surface of '{A}' and '{B}' still moves by {moved:.1e} m from one solution to the next")]
+    #[error(
+        "the contact surface of '{A}' and '{B}' still moves by {moved:.1e} m from one solution to the next, and forces miss their balance by {excess:.1e} N (or N m)"
+    )]
     Surface {
         /// The first geometry.
         A: String,
@@ -237,6 +240,8 @@ pub enum Unsettled {
         B: String,
         /// The distance \[m\].
         moved: f64,
+        /// The largest missing force of a body, in N or N m.
+        excess: f64,
     },
     /// Friction differs from Coulomb's law.
     #[error("friction between '{A}' and '{B}' differs by {excess:.1e} N from mu times the normal force")]
@@ -295,10 +300,12 @@ pub enum Unsettled {
         turn: f64,
     },
     /// Contacts and limits of joints that contradict each other.
-    #[error("no motion satisfies all contacts and limits of {parts}")]
+    #[error("no motion satisfies all contacts and limits of {parts}{}", overlapping(overlap))]
     Contradiction {
         /// The pairs of geometries and the joints.
         parts: String,
+        /// The largest depth of one of the pairs at the start of the step \[m\].
+        overlap: f64,
     },
     /// The solver of the step failed.
     #[error("{status}, at residual {residual:.1e}{}", farthest(at))]
@@ -310,6 +317,26 @@ pub enum Unsettled {
         /// Its residual.
         residual: f64,
     },
+}
+
+/// Rigid geometries that are deeper in each other than this overlap; less is the depth under a load \[m\].
+const OVERLAP: f64 = 1e-6;
+
+impl Unsettled {
+    /// What a person can do.
+    fn advice(&self) -> &'static str {
+        match self {
+            Self::Contradiction { overlap, .. } if *overlap > OVERLAP => {
+                "Move the bodies apart, free or widen their joints, or exclude their contact with `no_contact`"
+            }
+            _ => "Send smaller changes of command, or take shorter steps",
+        }
+    }
+}
+
+/// The end of a message about geometries that overlap.
+fn overlapping(overlap: &f64) -> String {
+    if *overlap > OVERLAP { format!("; geometries overlap by {overlap:.1e} m and cannot move apart") } else { String::new() }
 }
 
 /// A simulated time without the rounding of a product: a whole number of nanoseconds \[s\].

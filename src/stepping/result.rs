@@ -76,6 +76,7 @@ impl StepResult {
         writer.f64(report.friction_error);
         writer.f64(report.inertial_share);
         writer.flag(report.solver_converged);
+        writer.flag(report.friction_at_centroids);
         for number in [
             report.solver_iterations,
             report.solver_fallbacks,
@@ -99,6 +100,7 @@ impl StepResult {
             friction_error: reader.f64()?,
             inertial_share: reader.f64()?,
             solver_converged: reader.flag()?,
+            friction_at_centroids: reader.flag()?,
             solver_iterations: reader.u32()?,
             solver_fallbacks: reader.u32()?,
             friction_rounds: reader.u32()?,

@@ -43,6 +43,10 @@ pub struct StepReport {
     /// normal force. 0 in all other steps and with [`FrictionBound::Lagged`](super::FrictionBound::Lagged),
     /// which do not compare the two.
     pub friction_error: f64,
+    /// Whether friction of pressure fields acted at the centroids of faces in a quasistatic step, because the
+    /// step did not settle with friction that is spread over the faces. The torque of a pad about its normal
+    /// may then differ by 13 %.
+    pub friction_at_centroids: bool,
     /// The number of parts in which a step was taken. It may exceed 1 if a quasistatic step did not settle in
     /// one, in dynamic steps with error control, and in continuous steps.
     pub parts: u32,

@@ -10,6 +10,7 @@ mod pads;
 mod planar_gripper;
 mod planar_laws;
 mod planners;
+mod pushes;
 mod random_states;
 mod sliding;
 mod stacking;

@@ -166,6 +166,8 @@ struct Totals {
     fast: u64,
     /// The joints that were above it.
     fast_joints: BTreeSet<ScalarJointIndex>,
+    /// Quasistatic steps in which friction of pressure fields acted at the centroids of faces.
+    at_centroids: u64,
     /// Bodies whose inertial force was more than 10 % of their contact forces in a quasistatic step.
     inertial: BTreeSet<BodyIndex>,
     stepping: Duration,
@@ -183,6 +185,7 @@ impl Totals {
         self.parts += u64::from(report.parts);
         self.solves += u64::from(report.solves);
         self.wrong_friction += u64::from(!report.friction_converged());
+        self.at_centroids += u64::from(report.friction_at_centroids);
         self.stepping += took;
     }
 }
@@ -386,6 +389,16 @@ fn simulate(
                 totals.largest_limit = Some((largest.impulse().abs(), name, now(simulation)));
             }
         }
+        if report.friction_at_centroids && totals.at_centroids == 1 && !arguments.quiet {
+            let t = now(simulation);
+            progress.suspend(|| {
+                eprintln!(
+                    "warning: t = {t} s: this step settled only with friction at the centroids of faces, so that \
+                     pads resist turning about their normal up to 13 % more or less: take shorter steps, or set \
+                     `face_friction: centroid` for all steps"
+                );
+            });
+        }
         if let Some(load) = simulation.inertial_load()
             && totals.inertial.insert(load.body())
             && !arguments.quiet
@@ -562,6 +575,9 @@ fn summary(simulation: &Simulation, loaded: &LoadedScene, totals: &Totals) -> St
         let steps = totals.limited;
         let most = format!("{steps} steps, impulse at most {impulse:.3e} N s or N m s (`{name}`, t = {time} s)");
         rows.push(("velocity limits".to_owned(), most));
+    }
+    if totals.at_centroids > 0 {
+        rows.push(("friction at centroids".to_owned(), format!("{} steps", totals.at_centroids)));
     }
     if totals.fallbacks > 0 {
         rows.push(("solved by Clarabel".to_owned(), format!("{} programs", totals.fallbacks)));

@@ -6,7 +6,7 @@
 use super::problem::FrictionChange;
 use super::{ConeContact, QuasistaticProblem};
 use crate::math::Vector3;
-use crate::math::dense::{cholesky_in_envelope, cholesky_solve_in_envelope, dot};
+use crate::math::dense::{dot, least_squares};
 
 /// The number of earlier rounds that the acceleration uses.
 const DEPTH: usize = 4;
@@ -143,7 +143,7 @@ impl CoulombRounds {
         let apart = self.note(first);
         let Self { bounds, error, steps, changes, rounds, .. } = self;
         let used = (*rounds).min(DEPTH);
-        let weights = least_squares(&changes[..used], error);
+        let weights: [f64; DEPTH] = least_squares(&changes[..used], error, REGULARIZATION);
         let part = if apart { DAMPING } else { 1.0 };
         for (index, bound) in bounds.iter_mut().enumerate() {
             let mut next = *bound + part * error[index];
@@ -153,25 +153,4 @@ impl CoulombRounds {
             *bound = next.max(0.0);
         }
     }
-}
-
-/// The weights w that minimise |error - sum w_j changes_j|, by normal equations.
-fn least_squares(changes: &[Vec<f64>], error: &[f64]) -> [f64; DEPTH] {
-    let (mut matrix, mut weights) = ([0.0; DEPTH * DEPTH], [0.0; DEPTH]);
-    let n = changes.len();
-    for (i, (change, weight)) in changes.iter().zip(&mut weights).enumerate() {
-        for (j, other) in changes[..=i].iter().enumerate() {
-            matrix[i * n + j] = dot(change, other);
-        }
-        *weight = dot(change, error);
-    }
-    let matrix = &mut matrix[..n * n];
-    let largest = (0..n).map(|i| matrix[i * (n + 1)]).fold(0.0, f64::max);
-    (0..n).for_each(|i| matrix[i * (n + 1)] += REGULARIZATION * largest);
-    let first = &[0; DEPTH][..n];
-    if cholesky_in_envelope(matrix, first).is_err() {
-        return [0.0; DEPTH];
-    }
-    cholesky_solve_in_envelope(matrix, first, &mut weights[..n]);
-    weights
 }

@@ -105,6 +105,15 @@ impl QuasistaticSolver {
     pub fn balance(&self) -> &[f64] {
         &self.residuals.balance
     }
+    /// Computes the impulses of the patches of `problem` at `v`, and the balance of forces with them and with
+    /// the other impulses of the last solution.
+    pub fn rebalance(&mut self, problem: &QuasistaticProblem, v: &[f64]) {
+        let Self { contacts, rows, bounds, patches, residuals, .. } = self;
+        patches.clear();
+        patches.extend(problem.patches().iter().map(|patch| patch.impulse(&patch.velocity(v))));
+        let impulses = Impulses { contacts, rows, bounds, patches };
+        residuals.compute(problem, Engine::Cone, FrictionCone::Exact, v, &impulses);
+    }
     /// Discards the warm start of the next step, as after a reset of the scene.
     pub fn forget(&mut self) {
         self.engine.forget();

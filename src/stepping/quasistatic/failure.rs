@@ -20,8 +20,9 @@ pub(super) struct PartStart {
 pub(super) enum Failure {
     /// Smaller parts do not help.
     Final(StepError),
-    /// The surface of this pair still moved by this distance \[m\].
-    Surface { pair: usize, moved: f64 },
+    /// The surface of this pair still moved by this distance \[m\], and with it forces miss their balance by
+    /// this amount, in N or N m.
+    Surface { pair: usize, moved: f64, excess: f64 },
     /// Friction of this pair differs from Coulomb's law by this force \[N\].
     Friction { pair: Option<usize>, excess: f64 },
     /// The forces along this generalized velocity miss their balance by this amount, in N or N m.
@@ -51,17 +52,19 @@ impl From<StepError> for Failure {
     }
 }
 
-/// The error of a solver's failure, with names. `worst` is the part that is farthest from a solution, and
-/// `pair_of` gives the pair of geometries of a contact or patch.
+/// The error of a solver's failure, with names. `worst` is the part that is farthest from a solution,
+/// `pair_of` gives the pair of geometries of a contact or patch, and `depth_of` the depth of a rigid pair at
+/// the start.
 pub(super) fn explain_solver(
     input: &StepInput<'_>,
     source: QuasistaticError,
     worst: Option<ProblemPart>,
-    pair_of: impl Fn(ProblemPart) -> Option<usize>,
+    (pair_of, depth_of): (impl Fn(ProblemPart) -> Option<usize>, impl Fn(usize) -> f64),
 ) -> StepError {
     let reason = match source {
         QuasistaticError::Infeasible { parts, .. } => {
-            Unsettled::Contradiction { parts: names(input.scene, &parts, pair_of) }
+            let overlap = parts.iter().filter_map(|part| pair_of(*part)).map(depth_of).fold(0.0, f64::max);
+            Unsettled::Contradiction { parts: names(input.scene, &parts, pair_of), overlap }
         }
         QuasistaticError::NotConverged { residual, status, .. } => {
             let at = match worst {
@@ -113,9 +116,9 @@ pub(super) fn explain(failure: Failure, input: &StepInput<'_>, parts: u32) -> St
                 Misjudged::Turns { turn } => Unsettled::Turns { A, B, turn },
             }
         }
-        Failure::Surface { pair, moved } => {
+        Failure::Surface { pair, moved, excess } => {
             let (A, B) = names_of_pair(scene, pair);
-            Unsettled::Surface { A, B, moved }
+            Unsettled::Surface { A, B, moved, excess }
         }
         Failure::Friction { pair, excess } => {
             let (A, B) = pair.map_or_else(Default::default, |pair| names_of_pair(scene, pair));

@@ -8,6 +8,7 @@ mod failure;
 mod handle;
 mod impedances;
 mod inertia;
+mod linearization;
 mod parts;
 mod path;
 mod rollout;

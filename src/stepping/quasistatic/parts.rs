@@ -15,7 +15,7 @@ use crate::stepping::result::StepResult;
 use crate::stepping::settings::CommonSettings;
 
 /// The largest number of equal parts of a step.
-const PARTS_MAX: u32 = 32;
+pub(super) const PARTS_MAX: u32 = 32;
 /// The smallest part is this fraction of a step, as its inverse.
 const UNITS: u32 = 4096;
 /// The largest number of parts that may fail in a step with parts of different lengths.
@@ -24,7 +24,8 @@ const FAILURES_MAX: u32 = 300;
 const SUCCESSES: u32 = 2;
 
 impl QuasistaticStep {
-    /// Solves for the end of the step: at once, or else in 2, 4, 8 ... parts. Each part is a shorter step,
+    /// Solves for the end of the step: at once, or else in 2, 4, 8 ... parts; the last of these are halved
+    /// further where they do not settle. Each part is a shorter step,
     /// and the command goes in equal changes from the last command to the new one. The forces are those of
     /// the last part. If the step does not settle with friction that is spread over the faces, as under a
     /// tool that is pressed and turned, friction acts at their centroids in this step.
@@ -34,6 +35,7 @@ impl QuasistaticStep {
         result: &mut StepResult,
     ) -> Result<(), StepError> {
         let began = input.now();
+        let face_friction = input.settings.face_friction;
         let at_centroids = CommonSettings { face_friction: FaceFriction::Centroid, ..*input.settings };
         let at_centroids = StepInput { settings: &at_centroids, ..*input };
         let mut input = input;
@@ -70,7 +72,8 @@ impl QuasistaticStep {
             }
         };
         self.stop_times(input.now() - began);
-        self.finish(input, taken, &solved, result);
+        let centroids = input.settings.face_friction != face_friction;
+        self.finish(input, (taken, centroids), &solved, result);
         Ok(())
     }
 
@@ -105,7 +108,8 @@ impl QuasistaticStep {
         loop {
             if let Some(failure) = failed.take() {
                 let half = size / 2;
-                let is_local = (size < largest || failure.is_of_path()) && !matches!(failure, Failure::Final(_));
+                let is_local = size < largest || largest <= UNITS / PARTS_MAX || failure.is_of_path();
+                let is_local = is_local && !matches!(failure, Failure::Final(_));
                 let divides = is_local && failures < FAILURES_MAX;
                 if !divides || half == 0 || end(at + half) == end(at) {
                     return Err(failure);

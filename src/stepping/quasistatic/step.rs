@@ -10,11 +10,12 @@
 use super::failure::{Failure, PartStart, explain_solver, name_of_tree};
 use super::impedances::{Impedances, InertiaLaw};
 use super::inertia::InertialForces;
+use super::linearization::{Acceleration, Trial};
 use super::support::{Support, concerns};
 use crate::geometry::{ContactSurface, PointContacts};
 use crate::math::dense::dot;
 use crate::math::{ByteReader, ByteWriter, BytesError, Vector3};
-use crate::multibody::{Data, State, bias, integrate, mass_matrix, positions, velocities};
+use crate::multibody::{Data, State, bias, mass_matrix, positions, velocities};
 use crate::scene::{ContactKind, Scene};
 use crate::solvers::quasistatic::{
     ProblemPart, QuasistaticError, QuasistaticProblem, QuasistaticReport, QuasistaticSolver,
@@ -49,29 +50,6 @@ const SETTLED: f64 = 1e-8;
 const SHARPER: f64 = 1e-2;
 /// Solves do not reach smaller tolerances than this [m/s] or [-], because of rounding.
 const SHARPEST: f64 = 1e-12;
-/// If a linearisation reduces the change by less than this fraction times the damping factor, it has
-/// overshot, and the damping factor is halved.
-const CONTRACTION: f64 = 0.4;
-/// If the fields reverse their motion, as from too deep to out of contact, their allowed motion is multiplied
-/// by this factor.
-const REACH_REDUCTION: f64 = 0.3;
-/// If the linearisations do not converge, as when they alternate between two sets of faces, a remaining
-/// motion up to this is accepted \[m\].
-const ACCEPTED: f64 = 5e-8;
-/// Two successive changes of the velocities are a drift if the square of the cosine between them exceeds this
-/// [-].
-const DRIFT: f64 = 0.81;
-/// If the fields do not reverse, their allowed motion grows by this factor: so slowly that each reversal
-/// narrows the search.
-const REACH_GROWTH: f64 = 1.15;
-/// The growth of the extrapolation from one linearisation to the next while bodies drift in one direction.
-const STRIDE_GROWTH: f64 = 1.5;
-/// The smallest damping factor of the steps between linearisations.
-const DAMPING_MIN: f64 = 0.05;
-/// Without its mass, a body is free until it reaches a pressure field. Between linearisations it is held by
-/// (rate h)^2 times its mass, with a force that vanishes as the iteration converges. Gravity moves it by 10
-/// cm at a time. [rad/s]
-const PROXIMAL_RATE: f64 = 10.0;
 /// The fraction of the largest force by which the forces of a step may miss their balance [-].
 const BALANCE: f64 = 4e-7;
 /// A difference from balance below this is rounding, in N or N m.
@@ -80,7 +58,7 @@ const ROUNDING: f64 = 1e-9;
 /// The memory of quasistatic steps.
 #[derive(Clone, Debug)]
 pub(in crate::stepping) struct QuasistaticStep {
-    options: QuasistaticStepping,
+    pub(super) options: QuasistaticStepping,
     pub(in crate::stepping) impedances: Impedances,
     pub(super) contacts: QuasistaticContacts,
     support: Support,
@@ -94,17 +72,19 @@ pub(in crate::stepping) struct QuasistaticStep {
     /// The poses and velocities at the trial end of the step.
     pub(super) end: Data,
     /// Velocities about which the pressure fields are linearised.
-    about: Vec<f64>,
+    pub(super) about: Vec<f64>,
     /// A difference of velocities.
-    change: Vec<f64>,
-    last_change: Vec<f64>,
+    pub(super) change: Vec<f64>,
+    pub(super) last_change: Vec<f64>,
     pub(super) q: Vec<f64>,
     /// The matrix that holds bodies between linearisations [kg, kg m, kg m2], and the linear term without it.
     /// The matrix is empty if Q contains the mass itself.
-    proximal: Vec<f64>,
-    linear: Vec<f64>,
+    pub(super) proximal: Vec<f64>,
+    pub(super) linear: Vec<f64>,
+    /// The acceleration of the linearisations.
+    pub(super) acceleration: Acceleration,
     /// Whether `proximal` is part of the problem.
-    holds: bool,
+    pub(super) holds: bool,
     /// Whether there is a pair with a pressure field.
     pub(super) has_fields: bool,
     iterations: u32,
@@ -145,6 +125,7 @@ impl QuasistaticStep {
             q: initial.q.clone(),
             proximal: Vec::new(),
             linear: Vec::new(),
+            acceleration: Acceleration::new(model.nv()),
             holds: false,
             has_fields: scene.contact_pairs().iter().any(|pair| pair.kind == ContactKind::PressureField),
             iterations: 0,
@@ -217,7 +198,7 @@ impl QuasistaticStep {
         v.copy_from_slice(&input.start.state.v);
         self.assemble(input, options, v);
         self.times.motion += input.now() - start;
-        let mut trial = Trial { damping: 1.0, reach: 1.0, stride: 1.0, change: f64::INFINITY, moved: 0.0, pair: 0 };
+        let mut trial = Trial::new();
         let mut solved = self.solve(input, options, v)?;
         for _ in 0..MIDPOINTS_MAX {
             let moved = self.move_middle(input, v);
@@ -237,13 +218,8 @@ impl QuasistaticStep {
             }
             solved = self.solve(input, options, v)?;
         }
-        if self.has_fields {
-            if trial.change > ACCEPTED {
-                return Err(Failure::Surface { pair: trial.pair, moved: trial.moved });
-            }
-            if let Some((dof, impulse)) = self.held(v) {
-                return Err(Failure::Balance { dof, excess: impulse / self.problem.step });
-            }
+        if self.has_fields && (trial.change > self.settled || self.held(v).is_some()) {
+            self.check_fields(input, v, &trial)?;
         }
         self.check_closures()?;
         self.check_friction(&solved, options)?;
@@ -255,11 +231,11 @@ impl QuasistaticStep {
     }
 
     /// Fills in the report, the efforts and the contacts of a step. `solved` is the report of the last of its
-    /// `parts`.
+    /// `parts`. `at_centroids` tells whether friction acts at centroids although it should be spread.
     pub(super) fn finish(
         &mut self,
         input: &StepInput<'_>,
-        parts: u32,
+        (parts, at_centroids): (u32, bool),
         solved: &QuasistaticReport,
         result: &mut StepResult,
     ) {
@@ -282,6 +258,7 @@ impl QuasistaticStep {
             solver_fallbacks: self.fallbacks,
             friction_rounds: 0,
             friction_error: 0.0,
+            friction_at_centroids: at_centroids && self.has_fields,
             parts,
             solves: 0,
             inertial_share: result.inertial.share,
@@ -302,7 +279,7 @@ impl QuasistaticStep {
 
     /// The impulse by which the forces may miss their balance: a fraction of the largest impulse of contacts,
     /// weights and loads.
-    fn balance_tolerance(&self) -> f64 {
+    pub(super) fn balance_tolerance(&self) -> f64 {
         let Self { solver, problem, impedances, start, .. } = self;
         let contacts = solver.contact_impulses().iter().map(Vector3::norm);
         let patches = solver.patch_impulses().iter().map(|impulse| impulse.f.norm());
@@ -317,18 +294,23 @@ impl QuasistaticStep {
     }
 
     fn check_balance(&self, solved: &QuasistaticReport) -> Result<(), Failure> {
-        let (step, tolerance) = (self.problem.step, self.balance_tolerance());
-        if solved.residuals.stationarity <= tolerance {
+        if solved.residuals.stationarity <= self.balance_tolerance() {
             return Ok(());
         }
+        match self.imbalance() {
+            Some((dof, impulse)) => Err(Failure::Balance { dof, excess: impulse / self.problem.step }),
+            None => Ok(()),
+        }
+    }
+
+    /// The velocity along which forces miss their balance most, and the impulse, if it is too large.
+    pub(super) fn imbalance(&self) -> Option<(usize, f64)> {
+        let (step, tolerance) = (self.problem.step, self.balance_tolerance());
         // The velocity is known to the tolerance of the solver, and with it the effort of an impedance.
         let unknown = |dof: usize| self.options.solver.tolerance * step * self.impedances.rate(dof);
         let excesses = self.solver.balance().iter().enumerate().map(|(dof, impulse)| (dof, impulse.abs()));
         let unbalanced = excesses.filter(|(dof, excess)| *excess > tolerance + unknown(*dof));
-        match unbalanced.max_by(|a, b| a.1.total_cmp(&b.1)) {
-            Some((dof, excess)) => Err(Failure::Balance { dof, excess: excess / step }),
-            None => Ok(()),
-        }
+        unbalanced.max_by(|a, b| a.1.total_cmp(&b.1))
     }
 
     /// Whether friction and forces of a solution agree with the law.
@@ -375,6 +357,7 @@ impl QuasistaticStep {
             self.hold_between_linearizations(scene, options.inertia);
             self.about.fill(0.0);
             self.last_change.fill(0.0);
+            self.acceleration.start();
             self.move_end_to_trial(input);
         }
         self.change.copy_from_slice(last);
@@ -420,7 +403,10 @@ impl QuasistaticStep {
                 }
                 Err(source) => {
                     let worst = self.solver.worst();
-                    return Err(explain_solver(input, source, worst, |part| self.pair_of(part)));
+                    let depth = |pair: usize| {
+                        self.contacts.points(pair).phi.iter().fold(0.0, |depth: f64, phi| depth.max(-phi))
+                    };
+                    return Err(explain_solver(input, source, worst, (|part| self.pair_of(part), depth)));
                 }
             };
             self.iterations += solved.iterations;
@@ -432,7 +418,7 @@ impl QuasistaticStep {
         }
     }
 
-    fn add_contacts(&mut self, input: &StepInput<'_>) {
+    pub(super) fn add_contacts(&mut self, input: &StepInput<'_>) {
         let Self { contacts, problem, start, middle, end, about, proximal, holds, .. } = self;
         problem.clear_contacts();
         contacts.add_points(input.scene, (start, middle), input.settings.stiction_tolerance, problem);
@@ -446,103 +432,6 @@ impl QuasistaticStep {
             }
         }
         contacts.add_closures(input.scene, start, middle, problem);
-    }
-
-    /// If Q does not contain the mass itself, adds a mass that holds unactuated bodies at the last
-    /// linearisation. Its force vanishes as the iteration converges.
-    fn hold_between_linearizations(&mut self, scene: &Scene, inertia: UnactuatedInertia) {
-        self.proximal.clear();
-        self.holds = false;
-        if !matches!(inertia, UnactuatedInertia::None | UnactuatedInertia::Drag { .. }) {
-            return;
-        }
-        let scale = (PROXIMAL_RATE * f64::from(self.parts) * self.problem.step).powi(2);
-        let Self { impedances, problem, start, proximal, .. } = self;
-        proximal.extend(problem.quadratic.iter().map(|q| -q));
-        impedances.add_mass(scene.model(), scale, start, problem);
-        proximal.iter_mut().zip(&problem.quadratic).for_each(|(p, q)| *p += q);
-        self.linear.clone_from(&self.problem.linear);
-        self.holds = true;
-    }
-
-    /// The velocity on which the hold between linearisations has the largest force, and its impulse, if the
-    /// step would not balance without it. Bodies that touch no field, or move with one, never reach the
-    /// velocities at which they are held.
-    fn held(&self, v: &[f64]) -> Option<(usize, f64)> {
-        if !self.holds {
-            return None;
-        }
-        let impulses = self.proximal.chunks_exact(v.len()).map(|row| (dot(row, v) - dot(row, &self.about)).abs());
-        let largest = impulses.enumerate().max_by(|a, b| a.1.total_cmp(&b.1));
-        largest.filter(|(_, impulse)| *impulse > self.balance_tolerance())
-    }
-
-    /// Removes the hold between linearisations, or restores it.
-    fn hold(&mut self, holds: bool) {
-        if self.holds == holds || self.proximal.is_empty() {
-            return;
-        }
-        let sign = if holds { 1.0 } else { -1.0 };
-        self.problem.quadratic.iter_mut().zip(&self.proximal).for_each(|(q, p)| *q += sign * p);
-        self.problem.linear.clone_from(&self.linear);
-        self.holds = holds;
-    }
-
-    /// Moves the linearisation of the fields towards the solution `v`. Returns whether they had converged.
-    fn linearize_again(&mut self, input: &StepInput<'_>, v: &[f64], trial: &mut Trial) -> bool {
-        let (scene, h) = (input.scene, self.problem.step);
-        for ((change, v), about) in self.change.iter_mut().zip(v).zip(&self.about) {
-            *change = v - about;
-        }
-        velocities(scene.model(), &self.change, &mut self.end);
-        let motion = self.contacts.motion_of_fields(scene, &self.end, h);
-        (trial.pair, trial.moved) = (motion.pair, motion.bound);
-        if motion.bound <= self.settled {
-            trial.change = motion.bound;
-            let held = self.held(v).is_some();
-            if held {
-                self.hold(false);
-            }
-            return !held;
-        }
-        let along = dot(&self.change, &self.last_change);
-        let sizes = dot(&self.change, &self.change) * dot(&self.last_change, &self.last_change);
-        // A steady drift, as of a body that the hold between linearisations slows down, needs no damping.
-        let drifts = along > 0.0 && along * along > DRIFT * sizes;
-        if along < 0.0 {
-            trial.reach *= REACH_REDUCTION;
-        } else {
-            trial.reach = (REACH_GROWTH * trial.reach).min(1.0);
-        }
-        self.last_change.copy_from_slice(&self.change);
-        let within = (motion.part * trial.reach).min(1.0);
-        if motion.part < 1.0 {
-            // Without the hold, a field that is reached at such a speed would throw the body far away.
-            self.hold(true);
-        }
-        let near = within == 1.0 && !self.problem.patches().is_empty();
-        if near && !drifts && motion.bound > (1.0 - CONTRACTION * trial.damping) * trial.change {
-            trial.damping = (0.5 * trial.damping).max(DAMPING_MIN);
-        } else {
-            trial.damping = (1.5 * trial.damping).min(1.0);
-        }
-        trial.change = if near { motion.bound } else { f64::INFINITY };
-        // The hold lets a body that drifts move by a small part of its way each time.
-        let falls = matches!(self.options.inertia, UnactuatedInertia::Drag { .. }) && self.holds;
-        trial.stride = if drifts && falls && trial.damping == 1.0 { STRIDE_GROWTH * trial.stride } else { 1.0 };
-        let part = within.min(trial.damping).max(trial.stride.min(motion.farthest * trial.reach));
-        self.about.iter_mut().zip(&self.change).for_each(|(about, change)| *about += part * change);
-        self.move_end_to_trial(input);
-        false
-    }
-
-    /// Moves the trial end and the fields to the poses to which the velocities `about` lead.
-    pub(super) fn move_end_to_trial(&mut self, input: &StepInput<'_>) {
-        let model = input.scene.model();
-        self.q.copy_from_slice(&input.start.state.q);
-        integrate(model, &mut self.q, &self.about, input.settings.step());
-        positions(model, &self.q, &mut self.end);
-        self.contacts.update_field_poses(input.scene, &self.end);
     }
 
     /// Without inertia, checks that contacts connect every loaded tree to the world or to a tree that is
@@ -561,21 +450,4 @@ impl QuasistaticStep {
             }
         }
     }
-}
-
-/// The state of the iteration on the pressure fields.
-struct Trial {
-    /// The fraction of a change between linearisations that is applied [-].
-    damping: f64,
-    /// The fraction of [`FieldMotion::part`](contacts::FieldMotion) that is allowed: less after each reversal
-    /// [-].
-    reach: f64,
-    /// The factor by which a change is extrapolated while the hold between linearisations lets bodies drift
-    /// [-].
-    stride: f64,
-    /// The distance by which the last linearisation moved the fields \[m\].
-    change: f64,
-    /// The pair that moved most, and the bound of its motion \[m\].
-    pair: usize,
-    moved: f64,
 }

@@ -139,6 +139,7 @@ impl SpookStep {
             parts: 1,
             solves: 0,
             inertial_share: 0.0,
+            friction_at_centroids: false,
             friction_error: 0.0,
             faces: self.base.contacts.faces,
             faces_dropped: self.base.contacts.faces_dropped,

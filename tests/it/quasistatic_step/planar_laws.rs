@@ -177,9 +177,10 @@ fn a_pushed_slab_has_the_motion_cone_of_its_four_corners() {
             for side in [-1.0, 1.0] {
                 let edge = contact_motion(y, side * f64::atan(mu));
                 let direction = edge + side * 0.25;
-                let errors = [0.1, 0.01].map(|step| (pushed_direction(y, mu, direction, step)[0] - edge).abs());
+                let errors = [0.1, 0.01, 0.001].map(|step| (pushed_direction(y, mu, direction, step)[0] - edge).abs());
                 println!("mu {mu}, y {y:.4}: edge {:.2} deg, errors {errors:?}", edge.to_degrees());
-                assert!(errors[1] < TOLERANCE * edge.abs().max(0.1), "mu {mu}, y = {y}: {errors:?} of {edge}");
+                let most = TOLERANCE * edge.abs().max(0.1);
+                assert!(errors[1].max(errors[2]) < most, "mu {mu}, y = {y}: {errors:?} of {edge}");
                 assert!(errors[1] < 0.2 * errors[0] + 4e-4, "of the order of h, mu {mu}, y = {y}: {errors:?}");
             }
             let middle = 0.5 * (contact_motion(y, f64::atan(mu)) + contact_motion(y, -f64::atan(mu)));
@@ -250,7 +251,7 @@ fn friction_of_a_moved_slab_is_normal_to_its_limit_surface() {
 #[test]
 fn two_fingers_turn_a_slab_about_its_centre() {
     for lever in [0.02, 0.035] {
-        let forces = [0.1, 0.01].map(|step| {
+        let forces = [0.1, 0.01, 0.001].map(|step| {
             let mut builder = SceneBuilder::new();
             add_ground(&mut builder, &rigid(beside(FLOOR)));
             for (name, side) in [("left", -1.0), ("right", 1.0)] {
@@ -275,6 +276,7 @@ fn two_fingers_turn_a_slab_about_its_centre() {
         let errors = forces.map(|force| (force / expected - 1.0).abs());
         println!("lever {lever}: {forces:?} for {expected}");
         assert!(errors[1] < TOLERANCE && errors[1] < 0.2 * errors[0] + 1e-3, "lever {lever}: {errors:?}");
+        assert!(errors[2] < TOLERANCE, "lever {lever}: {errors:?}");
     }
 }
 
@@ -282,7 +284,7 @@ fn two_fingers_turn_a_slab_about_its_centre() {
 #[test]
 fn a_tip_slides_down_a_chamfer() {
     for (slope, mu) in [(0.8, 0.2), (1.0, 0.4), (0.6, 0.1)] {
-        let errors = [0.1, 0.01].map(|step| {
+        let errors = [0.1, 0.01, 0.001].map(|step| {
             let mut builder = SceneBuilder::new();
             let turned = isobar::math::RigidTransform::from_parts(
                 Vector3::zeros().into(),
@@ -315,7 +317,7 @@ fn a_tip_slides_down_a_chamfer() {
             (ratio / f64::tan(slope - f64::atan(mu)) - 1.0).abs()
         });
         println!("slope {slope}, mu {mu}: {errors:?}");
-        assert!(errors[1] < TOLERANCE, "slope {slope}, mu {mu}: {errors:?}");
+        assert!(errors[1].max(errors[2]) < TOLERANCE, "slope {slope}, mu {mu}: {errors:?}");
     }
 }
 
@@ -359,7 +361,7 @@ fn drawer(mu: f64, off: f64, step: f64) -> (Simulation, f64) {
 #[test]
 fn a_drawer_needs_more_force_off_its_middle_and_jams() {
     for (mu, off) in [(0.2, 0.03), (0.3, 0.06), (0.3, 0.1)] {
-        let errors = [0.1, 0.01].map(|step| {
+        let errors = [0.1, 0.01, 0.001].map(|step| {
             let (mut simulation, load) = drawer(mu, off, step);
             for count in 1..=10 {
                 let target = [("finger_joint", 0.05 * step * f64::from(count))];
@@ -369,11 +371,13 @@ fn a_drawer_needs_more_force_off_its_middle_and_jams() {
             let x = simulation.scene().joint("x_joint").expect("a joint");
             let mut snapshot = Snapshot::default();
             simulation.snapshot_into(&mut snapshot);
-            let expected = load * snapshot.joint_position[x] / (1.0 - 2.0 * mu * off / 0.1);
+            // With the drag m v/T
+            let resistance = load * snapshot.joint_position[x] + 0.202 * snapshot.joint_velocity[x] / 10.0;
+            let expected = resistance / (1.0 - 2.0 * mu * off / 0.1);
             println!("drawer mu {mu}, e {off}, h {step}: {} for {expected}", snapshot.joint_effort[finger]);
             (snapshot.joint_effort[finger] / expected - 1.0).abs()
         });
-        assert!(errors[1] < TOLERANCE, "mu {mu}, e = {off}: {errors:?}");
+        assert!(errors[1].max(errors[2]) < TOLERANCE, "mu {mu}, e = {off}: {errors:?}");
     }
     let (mut simulation, _) = drawer(0.3, 0.2, 0.01);
     for count in 1..=20 {
@@ -391,7 +395,7 @@ fn a_drawer_needs_more_force_off_its_middle_and_jams() {
 #[test]
 fn a_row_of_boxes_needs_the_friction_of_all() {
     for count in [10_u32, 30] {
-        let errors = [0.1, 0.01].map(|step| {
+        let errors = [0.1, 0.01, 0.001].map(|step| {
             let (side, mass) = (0.04, 0.1);
             let mut builder = SceneBuilder::new();
             add_ground(&mut builder, &rigid(0.3));
@@ -413,7 +417,7 @@ fn a_row_of_boxes_needs_the_friction_of_all() {
             println!("{count} boxes, h = {step}: {} for {expected}", effort(&simulation, 0));
             (effort(&simulation, 0) / expected - 1.0).abs()
         });
-        assert!(errors[1] < TOLERANCE, "{count} boxes: {errors:?}");
+        assert!(errors[1].max(errors[2]) < TOLERANCE, "{count} boxes: {errors:?}");
     }
 }
 
