@@ -42,6 +42,7 @@ mod point_contact;
 mod quasistatic;
 mod quasistatic_step;
 mod random;
+mod rigid_overlap;
 mod robot;
 mod scene_bodies;
 mod scene_changes;
