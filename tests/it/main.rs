@@ -29,6 +29,7 @@ mod held_faces;
 mod joint_laws;
 mod joint_wrench;
 mod laws;
+mod mesh_scenes;
 mod moveit;
 mod multibody;
 mod one_step;
