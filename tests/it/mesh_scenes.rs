@@ -20,11 +20,12 @@ fn load(name: &str, set: &[(&str, &str)]) -> LoadedScene {
 fn run(loaded: &LoadedScene, seconds: f64, quiet: f64, body: &str) -> (Snapshot, f64) {
     let mut simulation = loaded.simulation().expect("a simulation");
     let mut command = JointCommand::new(&loaded.scene);
+    let mut wrenches = loaded.wrenches.clone();
     let (mut snapshot, mut largest) = (Snapshot::default(), 0.0_f64);
     let steps = (seconds / loaded.settings.step()).round() as u64;
     for _ in 0..steps {
         loaded.commands.fill(simulation.time_ns(), &mut command);
-        loaded.wrenches.apply(&mut simulation).expect("finite wrenches");
+        wrenches.apply(&mut simulation).expect("finite wrenches");
         let report = simulation.step(&command).expect("a step");
         assert!(report.solver_converged, "t = {} s: {report:?}", simulation.time());
         if simulation.time() < quiet {
