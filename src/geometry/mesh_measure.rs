@@ -60,6 +60,11 @@ pub fn boundary(mesh: &VolumeMesh) -> Result<SurfaceMesh, MeshError> {
 
 /// The faces that belong to one tetrahedron only, in the order of tetrahedra, as vertex numbers of the mesh.
 pub(super) fn boundary_faces(mesh: &VolumeMesh) -> Vec<[u32; 3]> {
+    boundary_faces_of(mesh).into_iter().map(|(_, corners)| corners).collect()
+}
+
+/// The same faces with the numbers of their tetrahedra.
+pub(super) fn boundary_faces_of(mesh: &VolumeMesh) -> Vec<(usize, [u32; 3])> {
     let mut faces: Vec<([u32; 3], usize, [u32; 3])> = Vec::with_capacity(4 * mesh.tets.len());
     for (element, tet) in mesh.tets.iter().enumerate() {
         let [a, b, c, d] = tet.map(|vertex| mesh.vertices[vertex as usize]);
@@ -77,5 +82,5 @@ pub(super) fn boundary_faces(mesh: &VolumeMesh) -> Vec<[u32; 3]> {
     faces.sort_unstable();
     let mut single: Vec<_> = faces.chunk_by(|x, y| x.0 == y.0).filter(|same| same.len() == 1).map(|s| s[0]).collect();
     single.sort_unstable_by_key(|(key, element, _)| (*element, *key));
-    single.into_iter().map(|(_, _, corners)| corners).collect()
+    single.into_iter().map(|(_, element, corners)| (element, corners)).collect()
 }
