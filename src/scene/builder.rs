@@ -10,7 +10,7 @@ use super::material::material_of;
 use super::pairs::contact_pairs;
 use super::parts::{Actuator, CollisionGeometry};
 use crate::contact::{Compliance, ContactProperties};
-use crate::geometry::make::wrapped;
+use crate::geometry::make::{fill_only, wrapped};
 use crate::geometry::{
     GeometryError, HydroelasticGeometry, HydroelasticParameters, MeshNote, RigidShape, Shape, SurfaceMesh,
 };
@@ -44,6 +44,20 @@ struct WrapMade {
     parameters: HydroelasticParameters,
     shape: Shape,
     notes: Vec<MeshNote>,
+}
+
+/// Remarks about properties of a geometry that have no effect.
+fn without_effect(shape: &Shape, wrap: Option<f64>, parameters: &HydroelasticParameters) -> Vec<MeshNote> {
+    let is_mesh = matches!(shape, Shape::Mesh(_));
+    let mut notes = Vec::new();
+    if wrap.is_some() && !is_mesh {
+        let on = "triangle meshes that are not declared convex";
+        notes.push(MeshNote::NoEffect { property: "wrap", on });
+    }
+    if !is_mesh || parameters.compliant.is_none() {
+        notes.extend(fill_only(parameters));
+    }
+    notes
 }
 
 impl Default for SceneBuilder {
@@ -149,6 +163,7 @@ impl SceneBuilder {
             surface_tolerance: properties.surface_tolerance,
             pressure_field: properties.pressure_field.unwrap_or_default(),
         };
+        let ignored = without_effect(&shape, properties.wrap, &parameters);
         let (shape, wrap_notes) = match (&shape, properties.wrap) {
             (Shape::Mesh(surface), Some(distance)) => self.wrap(surface, distance, &parameters).map_err(fail)?,
             _ => (shape, Vec::new()),
@@ -169,7 +184,8 @@ impl SceneBuilder {
         let states_compliance = properties.compliant.is_some() || properties.hydroelastic_modulus.is_some();
         let geometry = CollisionGeometry { name, body, X_BG, shape, hydroelastic, rigid, material, states_compliance };
         let index = self.geometries.push(geometry);
-        self.mesh_notes.extend(notes.into_iter().map(|note| (index, note)));
+        let ignored = ignored.into_iter().filter(|note| !notes.contains(note)).collect::<Vec<_>>();
+        self.mesh_notes.extend(notes.into_iter().chain(ignored).map(|note| (index, note)));
         Ok(index)
     }
 

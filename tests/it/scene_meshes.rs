@@ -369,7 +369,8 @@ fn an_open_mesh_with_a_wrap_has_the_mass_of_the_wrap() {
     let message = scene("").unwrap_err().to_string();
     assert!(message.contains("the surface is open"), "{message}");
     let loaded = scene(", wrap: 0.002").unwrap();
-    let mass = loaded.scene.model().total_mass();
+    let model = loaded.scene.model();
+    let mass = model.bodies()[model.body("b").unwrap()].inertia.mass;
     assert!((mass - 0.5).abs() < 0.5 * 0.06, "{mass}");
 }
 
@@ -390,4 +391,27 @@ fn copies_share_a_wrap() {
     };
     assert!(std::sync::Arc::ptr_eq(&mesh("a"), &mesh("b")));
     assert!(!std::sync::Arc::ptr_eq(&mesh("a"), &mesh("c")));
+}
+
+/// Properties that have no effect on a geometry are named, and only there. Regression: they did nothing in
+/// silence.
+#[test]
+fn properties_without_effect_are_named() {
+    let folder = Folder::new("no_effect");
+    folder.write("ell.obj", &obj(&ell()));
+    folder.write("cube.obj", &obj(&cuboid(Vector3::repeat(0.02))));
+    let (field, tolerance) =
+        ("<isobar:pressure_field value='thickness'/>", "<isobar:surface_tolerance value='0.001'/>");
+    let all = format!("{SOFT}{field}{tolerance}");
+    let rigid = format!("{RIGID}{field}");
+    folder.robot(&[("filled", "ell.obj", &all), ("convex", "cube.obj", &all), ("rigid", "ell.obj", &rigid)]);
+    let loaded = folder.load().unwrap();
+    let of = |name: &str| {
+        let about = |text: &&String| text.starts_with(&format!("`body/{name}`")) && text.contains("has no effect");
+        loaded.warnings.iter().filter(about).count()
+    };
+    assert_eq!((of("filled"), of("convex"), of("rigid")), (0, 2, 1), "{:?}", loaded.warnings);
+    folder.write("scene.yaml", "models: [{ name: b, box: [0.1, 0.1, 0.1], mass: 1, free: {}, material: { wrap: 0.001 } }]\n");
+    let warnings = folder.load().unwrap().warnings;
+    assert!(warnings.iter().any(|text| text.contains("`wrap` has no effect")), "{warnings:?}");
 }

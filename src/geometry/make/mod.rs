@@ -32,6 +32,9 @@ use super::surface_check::{CheckedSurface, Intersection, SurfaceReport, check_su
 use super::{GeometryError, MeshNote, Shape, SurfaceMesh, VolumeMesh};
 use star::MedialMesh;
 
+/// The geometries that are filled, for messages.
+const FILLINGS: &str = "compliant triangle meshes that are not convex";
+
 /// The default edge length \[m\] of a shape's tessellation, or `None` for a shape whose tessellation has no
 /// resolution of its own: it is exact without one. A quarter of the longest semi-axis of a sphere or
 /// ellipsoid (512 tetrahedra); a 32nd of the rim of a cylinder or capsule. A tessellated sphere or ellipsoid
@@ -157,7 +160,10 @@ fn compliant(
             let checked = check_surface(surface).map_err(|defect| Box::new(defect.into()))?;
             notes.extend(checked.report.repairs().map(|repairs| MeshNote::Repaired { repairs }));
             match check_convex(&checked.mesh) {
-                Ok(()) => convex::medial(&checked.mesh)?,
+                Ok(()) => {
+                    notes.extend(fill_only(parameters));
+                    convex::medial(&checked.mesh)?
+                }
                 Err(_) => return filled(checked, modulus, parameters, notes),
             }
         }
@@ -194,6 +200,14 @@ fn compliant(
         layer::surround(&mut mesh, &mut pressure, margin);
     }
     Ok(Tessellation::Volume(mesh, pressure))
+}
+
+/// Remarks about parameters that have an effect on fillings only.
+pub(crate) fn fill_only(parameters: &HydroelasticParameters) -> impl Iterator<Item = MeshNote> {
+    let note = |is_given: bool, property: &'static str| is_given.then_some(MeshNote::NoEffect { property, on: FILLINGS });
+    let tolerance = note(parameters.surface_tolerance.is_some(), "surface_tolerance");
+    let field = note(parameters.pressure_field == FieldScale::Thickness, "pressure_field: thickness");
+    tolerance.into_iter().chain(field)
 }
 
 /// Divides the edges of `mesh` that are longer than `longest` \[m\], with a remark if some remain longer.
