@@ -97,9 +97,11 @@ fn build<B: Bounds>(elements: &mut [(u32, B)], nodes: &mut Vec<Node<B>>) {
             centers
         });
         let axis = centers.half_extents().imax();
-        elements
-            .sort_unstable_by(|(a, x), (b, y)| x.center()[axis].total_cmp(&y.center()[axis]).then_with(|| a.cmp(b)));
-        let (low, high) = elements.split_at_mut(elements.len() / 2);
+        let middle = elements.len() / 2;
+        elements.select_nth_unstable_by(middle, |(a, x), (b, y)| {
+            x.center()[axis].total_cmp(&y.center()[axis]).then_with(|| a.cmp(b))
+        });
+        let (low, high) = elements.split_at_mut(middle);
         build(low, nodes);
         build(high, nodes);
     }

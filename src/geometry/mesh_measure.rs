@@ -65,22 +65,46 @@ pub(super) fn boundary_faces(mesh: &VolumeMesh) -> Vec<[u32; 3]> {
 
 /// The same faces with the numbers of their tetrahedra.
 pub(super) fn boundary_faces_of(mesh: &VolumeMesh) -> Vec<(usize, [u32; 3])> {
-    let mut faces: Vec<([u32; 3], usize, [u32; 3])> = Vec::with_capacity(4 * mesh.tets.len());
+    let key_of = |tet: &[u32; 4], face: [usize; 3]| {
+        let mut key = face.map(|corner| tet[corner]);
+        key.sort_unstable();
+        key
+    };
+    // Equal faces have the same smallest vertex: they are sorted into one bucket for each vertex.
+    let mut ends = vec![0_u32; mesh.vertices.len() + 1];
+    for tet in &mesh.tets {
+        TET_FACES.iter().for_each(|face| ends[key_of(tet, *face)[0] as usize + 1] += 1);
+    }
+    for vertex in 1..ends.len() {
+        ends[vertex] += ends[vertex - 1];
+    }
+    let starts = ends.clone();
+    let mut buckets = vec![([0_u32; 2], 0_u32); 4 * mesh.tets.len()];
     for (element, tet) in mesh.tets.iter().enumerate() {
-        let [a, b, c, d] = tet.map(|vertex| mesh.vertices[vertex as usize]);
-        let turned = (b - a).cross(&(c - a)).dot(&(d - a)) < 0.0;
-        for face in TET_FACES {
-            let mut corners = face.map(|corner| tet[corner]);
-            if turned {
-                corners.swap(1, 2);
-            }
-            let mut key = corners;
-            key.sort_unstable();
-            faces.push((key, element, corners));
+        for (number, face) in TET_FACES.iter().enumerate() {
+            let [first, second, third] = key_of(tet, *face);
+            let at = &mut ends[first as usize];
+            buckets[*at as usize] = ([second, third], (4 * element + number) as u32);
+            *at += 1;
         }
     }
-    faces.sort_unstable();
-    let mut single: Vec<_> = faces.chunk_by(|x, y| x.0 == y.0).filter(|same| same.len() == 1).map(|s| s[0]).collect();
-    single.sort_unstable_by_key(|(key, element, _)| (*element, *key));
-    single.into_iter().map(|(_, element, corners)| (element, corners)).collect()
+    let mut single: Vec<(u32, [u32; 3], usize)> = Vec::new();
+    for first in 0..mesh.vertices.len() {
+        let bucket = &mut buckets[starts[first] as usize..ends[first] as usize];
+        bucket.sort_unstable();
+        for same in bucket.chunk_by(|x, y| x.0 == y.0) {
+            if let [([second, third], face)] = same {
+                single.push((face / 4, [first as u32, *second, *third], (face % 4) as usize));
+            }
+        }
+    }
+    single.sort_unstable();
+    let corners = |(element, _, face): &(u32, [u32; 3], usize)| {
+        let tet = mesh.tets[*element as usize];
+        let [a, b, c, d] = tet.map(|vertex| mesh.vertices[vertex as usize]);
+        let [first, second, third] = TET_FACES[*face].map(|corner| tet[corner]);
+        let is_turned = (b - a).cross(&(c - a)).dot(&(d - a)) < 0.0;
+        (*element as usize, if is_turned { [first, third, second] } else { [first, second, third] })
+    };
+    single.iter().map(corners).collect()
 }

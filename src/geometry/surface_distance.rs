@@ -79,9 +79,7 @@ impl<'a> SurfaceDistance<'a> {
         let mut best = ((at - point).norm_squared(), at, start, feature);
         let limit = std::cell::Cell::new(best.0);
         self.bvh.walk(
-            |bounds| {
-                (bounds.min - point).sup(&(point - bounds.max)).sup(&Vector3::zeros()).norm_squared() < limit.get()
-            },
+            |bounds| gap_squared(bounds, point) < limit.get(),
             |triangle, _| {
                 let (at, feature) = nearest_on_triangle(point, &self.corners(triangle));
                 let squared = (at - point).norm_squared();
@@ -93,6 +91,28 @@ impl<'a> SurfaceDistance<'a> {
         );
         *guess = best.2;
         Nearest { distance: best.0.sqrt(), point: best.1, triangle: best.2, feature: best.3 }
+    }
+
+    /// Whether the surface is nearer to a point than `distance` \[m\]. `guess` is a triangle that is probably
+    /// near; it is set to the one that was found.
+    pub(crate) fn is_within(&self, point: &Vector3, distance: f64, guess: &mut u32) -> bool {
+        let squared = distance * distance;
+        let is_near =
+            |triangle: u32| (nearest_on_triangle(point, &self.corners(triangle)).0 - point).norm_squared() < squared;
+        if is_near((*guess).min(self.mesh.triangles.len() as u32 - 1)) {
+            return true;
+        }
+        let found = std::cell::Cell::new(None);
+        self.bvh.walk(
+            |bounds| found.get().is_none() && gap_squared(bounds, point) < squared,
+            |triangle, _| {
+                if is_near(triangle) {
+                    found.set(Some(triangle));
+                }
+            },
+        );
+        *guess = found.get().unwrap_or(*guess);
+        found.get().is_some()
     }
 
     /// The distance of a point to one triangle \[m\].
@@ -115,6 +135,11 @@ impl<'a> SurfaceDistance<'a> {
             Feature::Corner(corner) => self.vertex_normals[self.mesh.triangles[triangle][corner as usize] as usize],
         }
     }
+}
+
+/// The square of the distance of a point from a box \[m²\].
+fn gap_squared(bounds: &Aabb, point: &Vector3) -> f64 {
+    (bounds.min - point).sup(&(point - bounds.max)).sup(&Vector3::zeros()).norm_squared()
 }
 
 /// For each triangle the sum of the normals of the faces at each of its edges.

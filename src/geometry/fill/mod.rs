@@ -5,6 +5,7 @@
 //! misses the surface (`fit`). The lattice is refined while parts of the surface are thinner than its cells.
 //! The quality of the result is measured.
 
+mod deepest;
 mod error;
 mod features;
 mod fit;
@@ -27,6 +28,7 @@ use super::surface_distance::SurfaceDistance;
 use super::winding::{Crossing, Winding};
 use super::{Aabb, MeshNote, SurfaceMesh, VolumeMesh};
 use crate::math::Vector3;
+use deepest::deepest;
 use features::Features;
 use fit::Fit;
 use lattice::Lattice;
@@ -61,8 +63,15 @@ const HOLLOW_TETS_MAX: usize = 20_000;
 const DEFAULT_FIT_TETS_MAX: usize = 60_000;
 /// A volume that is off by more than this share is a sign of holes. [-]
 const HOLES_VOLUME_ERROR: f64 = 0.06;
+/// If no part is missed and the volume is still off by more than this share, a wall has slits. A ball of 0.56
+/// edge lengths may hold no lattice point, so that walls as thick as one edge length have some. [-]
+const SLITS_VOLUME_ERROR: f64 = 0.025;
+/// A lattice is refined for slits if the limit of tetrahedra allows this much shorter edges at least. [-]
+const SLITS_REFINEMENT_MAX: f64 = 0.85;
 /// The lattice is refined by this factor until it holds the thin parts. [-]
 const REFINEMENT: f64 = 0.7;
+/// The share of the limit of tetrahedra that a lattice may be expected to reach. [-]
+const LIMIT_SHARE: f64 = 0.9;
 /// The largest number of refinements: to 1/50 of the first spacing.
 const REFINEMENTS_MAX: u32 = 11;
 /// The largest number of refinements for parts that the volume does not show. No lattice fills the tip of a
@@ -77,7 +86,9 @@ const MISSED_AREA_MAX: f64 = 0.02;
 const REFINED_TETS: f64 = 120_000.0;
 /// The boundary of a filling is divided where it is farther than this share of the body's size from the
 /// surface. [-]
-const FIT_TOLERANCE: f64 = 0.002;
+const FIT_TOLERANCE: f64 = 0.0015;
+/// The same as a share of the thickness, twice the volume over the area. [-]
+const FIT_THICKNESS: f64 = 0.03;
 /// An edge of the surface counts if the normals differ there by more than this times the tolerance over the
 /// spacing: an edge of the filling, as long as the spacing, then misses it by the tolerance. [-]
 const VISIBLE_ANGLE: f64 = 4.0;
@@ -100,26 +111,6 @@ const TOLERANCE_REFINEMENTS_MAX: u32 = 2;
 /// A distance up to this many times the tolerance counts as met, because divisions measure the boundary at a
 /// few points only. [-]
 const TOLERANCE_SLACK: f64 = 1.25;
-/// The search for the deepest point starts at this many vertices, takes this many steps or halvings of its
-/// step from each, and tries these directions.
-const CLIMBS: usize = 2;
-const CLIMB_STEPS: usize = 24;
-const CLIMB_DIRECTIONS: [[f64; 3]; 14] = [
-    [1.0, 0.0, 0.0],
-    [-1.0, 0.0, 0.0],
-    [0.0, 1.0, 0.0],
-    [0.0, -1.0, 0.0],
-    [0.0, 0.0, 1.0],
-    [0.0, 0.0, -1.0],
-    [0.58, 0.58, 0.58],
-    [-0.58, 0.58, 0.58],
-    [0.58, -0.58, 0.58],
-    [-0.58, -0.58, 0.58],
-    [0.58, 0.58, -0.58],
-    [-0.58, 0.58, -0.58],
-    [0.58, -0.58, -0.58],
-    [-0.58, -0.58, -0.58],
-];
 /// The distance from a surface at which its two sides are sampled, as a share of the spacing. [-]
 const EXPOSED_STEP: f64 = 1e-3;
 
@@ -344,6 +335,11 @@ fn fill_within(measure: &Measure, surface: SurfaceReport, settings: &FillSetting
         let tets = filling.mesh.tets.len();
         let is_hollow = quality.volume_error.abs() > DEFAULT_VOLUME_ERROR_MAX && tets < HOLLOW_TETS_MAX;
         let loses = is_default && (is_hollow || (quality.missed_area > MISSED_AREA_MAX && may_refine(tets)));
+        let has_slits = is_default
+            && quality.missed_area <= MISSED_AREA_MAX
+            && quality.volume_error.abs() > SLITS_VOLUME_ERROR
+            && refinement_within(tets, tets_max) <= SLITS_REFINEMENT_MAX;
+        let loses = loses || has_slits;
         let is_off = filling.is_off() && refinements < TOLERANCE_REFINEMENTS_MAX;
         let refines_more = loses || is_off || (misses && refinements < TIP_REFINEMENTS_MAX);
         if holds && (!refines_more || too_many.is_some() || refinements == REFINEMENTS_MAX) {
@@ -358,9 +354,15 @@ fn fill_within(measure: &Measure, surface: SurfaceReport, settings: &FillSetting
             let way_out = if tets_max < HINTED_TETS_MAX { THIN_DEFAULT } else { THIN_HINTED };
             return Err(FillError::Thin { spacing, distance, at: *missed_at, tets_max, way_out });
         }
-        spacing *= REFINEMENT;
+        spacing *= if has_slits { refinement_within(tets, tets_max) } else { REFINEMENT };
     }
     best.ok_or(FillError::Hint { what: "resolution hint", value: spacing })
+}
+
+/// The factor of the spacing at which a lattice of `tets` tetrahedra becomes one of nearly `tets_max`; at
+/// least [`REFINEMENT`].
+fn refinement_within(tets: usize, tets_max: usize) -> f64 {
+    (tets as f64 / (LIMIT_SHARE * tets_max as f64)).cbrt().max(REFINEMENT)
 }
 
 /// Sets the depth of each inner vertex to its distance from the filling's own boundary.
@@ -437,15 +439,18 @@ fn fitted(
 /// The spacing that gives about [`TETS_WANTED`] tetrahedra, and two layers in a plate: volume over area is
 /// half a plate's thickness.
 fn default_spacing(surface: &SurfaceMesh, enclosed: f64) -> f64 {
-    let area: f64 = surface
+    (TETS_PER_CELL * enclosed / TETS_WANTED).cbrt().min(2.0 * enclosed / area(surface))
+}
+
+/// The area of a surface \[m²\].
+fn area(surface: &SurfaceMesh) -> f64 {
+    let corners = |triangle: &[u32; 3]| triangle.map(|vertex| surface.vertices[vertex as usize]);
+    surface
         .triangles
         .iter()
-        .map(|triangle| {
-            let [a, b, c] = triangle.map(|vertex| surface.vertices[vertex as usize]);
-            0.5 * (b - a).cross(&(c - a)).norm()
-        })
-        .sum();
-    (TETS_PER_CELL * enclosed / TETS_WANTED).cbrt().min(2.0 * enclosed / area)
+        .map(|triangle| corners(triangle))
+        .map(|[a, b, c]| 0.5 * (b - a).cross(&(c - a)).norm())
+        .sum()
 }
 
 /// The reference of the quality of a filling.
@@ -483,7 +488,8 @@ impl<'a> Measure<'a> {
     ) -> Self {
         let size = (bounds.max - bounds.min).norm();
         let tolerance = settings.wrap.unwrap_or(MISSED_DISTANCE * size);
-        let fit_tolerance = settings.surface_tolerance.unwrap_or(FIT_TOLERANCE * size);
+        let thickness = 2.0 * enclosed / area(surface);
+        let fit_tolerance = settings.surface_tolerance.unwrap_or((FIT_TOLERANCE * size).min(FIT_THICKNESS * thickness));
         let sharp = Features::of(surface, snap::SHARP_COSINE);
         let distance = SurfaceDistance::new(surface);
         Self { surface, sides, distance, enclosed, bounds, tolerance, fit_tolerance, sharp }
@@ -557,28 +563,4 @@ impl<'a> Measure<'a> {
         let sufficient_hint = sufficient_hint.filter(is_possible);
         Found { quality, missed_at: Position(missed.at), deepest, sufficient_hint }
     }
-}
-
-/// The largest distance to a surface inside it \[m\], near the deepest vertex of a filling: uphill in shorter
-/// and shorter steps. The lattice's own points miss it by up to half a spacing.
-fn deepest(mesh: &VolumeMesh, depth: &[f64], surface: &SurfaceDistance, spacing: f64) -> f64 {
-    let mut order: Vec<usize> = (0..depth.len()).collect();
-    order.sort_by(|a, b| depth[*b].total_cmp(&depth[*a]).then(a.cmp(b)));
-    let mut largest = order.first().map_or(0.0, |vertex| depth[*vertex]);
-    let mut guess = 0;
-    for vertex in order.into_iter().take(CLIMBS) {
-        let (mut at, mut height, mut step) = (mesh.vertices[vertex], depth[vertex], 0.5 * spacing);
-        for _ in 0..CLIMB_STEPS {
-            let tried = CLIMB_DIRECTIONS.iter().map(|along| {
-                let point = at + Vector3::from(*along) * step;
-                (-surface.signed(&point, &mut guess), point)
-            });
-            match tried.max_by(|a, b| a.0.total_cmp(&b.0)) {
-                Some((higher, point)) if higher > height => (height, at) = (higher, point),
-                _ => step *= 0.5,
-            }
-        }
-        largest = largest.max(height);
-    }
-    largest
 }

@@ -129,6 +129,9 @@ pub(super) fn one_sided_distance(
 /// The thickness of a body under points of its surface \[m\] that a tenth of them do not exceed: the
 /// distance along the inward normal to the other side. `None` without points.
 pub(super) fn thickness(surface: &SurfaceMesh, points: &[(Vector3, Vector3)]) -> Option<f64> {
+    if points.is_empty() {
+        return None;
+    }
     let corners = |triangle: &[u32; 3]| triangle.map(|vertex| surface.vertices[vertex as usize]);
     let boxes = surface.triangles.iter().enumerate().map(|(k, triangle)| (k as u32, Aabb::around(&corners(triangle))));
     let tree = Bvh::new(boxes);

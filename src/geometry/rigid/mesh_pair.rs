@@ -1,6 +1,7 @@
 //! A mesh against another shape with faces: every pair of near triangles that face each other.
 
-use super::clip::clip_features;
+use super::clip::{Scratch, clip_features};
+use super::deep::{DeepOverlap, drop_longer_ways, triangles_cross};
 use super::edge_cones::EdgeCones;
 use super::points::PointContact;
 use super::shape::RigidShape;
@@ -14,9 +15,12 @@ pub const MESH_DEPTH: f64 = 0.2;
 /// Triangles face each other if the cosine between their normals is below this; above it, another face of the
 /// convex corner faces the other triangle. [-]
 const FACING_COSINE: f64 = -0.01;
-/// Faces that lie behind each other by more than this share of the smaller radius give no contact of their
-/// own; their neighbours do. [-]
+/// Faces that lie behind each other by more than this share of the smaller radius are searched only if the
+/// surfaces cross by more than [`CROSSING_DEPTH`], or one is inside the other: in usual contact they are the
+/// far sides of thin parts. [-]
 const SEARCH_DEPTH: f64 = 1e-3;
+/// See [`SEARCH_DEPTH`]. [-]
+const CROSSING_DEPTH: f64 = 5e-4;
 /// The separation along an edge axis must exceed that along the face axes by this share of the size. [-]
 const FACE_PREFERENCE: f64 = 1e-6;
 /// A point P is dropped as the wrong way out of an overlap if another point Q pushes in another direction, P
@@ -91,23 +95,35 @@ fn axis(a: &Triangle, b: &Triangle, size: f64) -> (f64, Vector3) {
     best
 }
 
-/// Removes the points, from `first` on, that push the wrong way out of an overlap; see [`WRONG_WAY`].
-fn drop_wrong_ways(found: &mut Vec<PointContact>, first: usize) {
-    let mut i = first;
-    while i < found.len() {
-        let point = found[i];
+/// Removes the points, from `first` on, that push the wrong way out of an overlap; see [`WRONG_WAY`]. They are
+/// examined in their order, and those removed count no more. Points that are near enough to another one are
+/// found by their first coordinate: fine meshes have thousands of points, most of them with a tiny depth.
+fn drop_wrong_ways(found: &mut Vec<PointContact>, first: usize, scratch: &mut Scratch) {
+    let Scratch { order, dropped, .. } = scratch;
+    let points = &found[first..];
+    order.clear();
+    order.extend((0..points.len() as u32).filter(|i| points[*i as usize].phi <= 0.0));
+    order.sort_unstable_by(|a, b| points[*a as usize].p.x.total_cmp(&points[*b as usize].p.x).then(a.cmp(b)));
+    dropped.clear();
+    dropped.resize(points.len(), false);
+    for (i, point) in points.iter().enumerate().filter(|(_, point)| point.phi < 0.0) {
         let shorter = |other: &PointContact| {
-            other.phi <= 0.0
-                && point.phi < WRONG_WAY * other.phi
+            point.phi < WRONG_WAY * other.phi
                 && (other.p - point.p).norm() < -point.phi
                 && other.normal.dot(&point.normal) < SAME_WAY
         };
-        if point.phi < 0.0 && found[first..].iter().any(shorter) {
-            found.remove(i);
-        } else {
-            i += 1;
-        }
+        let start = order.partition_point(|k| points[*k as usize].p.x < point.p.x + point.phi);
+        dropped[i] = order[start..]
+            .iter()
+            .map(|k| *k as usize)
+            .take_while(|k| points[*k].p.x <= point.p.x - point.phi)
+            .any(|k| !dropped[k] && shorter(&points[k]));
     }
+    let mut number = 0;
+    found.retain(|_| {
+        number += 1;
+        number <= first || !dropped[number - 1 - first]
+    });
 }
 
 /// Contact points of two shapes with faces, at least one of them a mesh.
@@ -119,27 +135,64 @@ pub(super) fn points(
     detection: f64,
     workspace: &mut RigidWorkspace,
 ) {
-    let (Some((surface_A, cones_A)), Some((surface_B, cones_B))) = (A.faces(), B.faces()) else { return };
+    let first = workspace.found.len();
     let X_BA = X_WB.inv_mul(X_WA);
+    let overlap = search(A, B, &X_BA, detection, None, workspace);
+    if overlap.is_some() {
+        workspace.found.truncate(first);
+        workspace.scratch.groups.clear();
+        search(A, B, &X_BA, detection, overlap, workspace);
+    }
+    let RigidWorkspace { found, scratch, .. } = workspace;
+    match overlap {
+        Some(_) => drop_longer_ways(found, first, SAME_WAY, scratch),
+        None => drop_wrong_ways(found, first, scratch),
+    }
+    for point in &mut found[first..] {
+        *point = PointContact {
+            p: X_WB.rotation * point.p + X_WB.translation.vector,
+            normal: X_WB.rotation * point.normal,
+            phi: point.phi,
+        };
+    }
+}
+
+/// Appends the points of all pairs of near triangles to the workspace, in the frame of B; for a deep overlap
+/// also those of faces that lie behind each other with nothing else between them. Without `deep` returns the
+/// deep overlap that it finds.
+fn search(
+    A: &RigidShape,
+    B: &RigidShape,
+    X_BA: &RigidTransform,
+    detection: f64,
+    deep: Option<DeepOverlap>,
+    workspace: &mut RigidWorkspace,
+) -> Option<DeepOverlap> {
+    let (surface_A, cones_A) = A.faces()?;
+    let (surface_B, cones_B) = B.faces()?;
     let size = A.radius.min(B.radius);
-    let reach = Vector3::repeat(detection + SEARCH_DEPTH * size);
     let limits = (MESH_DEPTH * size, detection);
+    let reach = Vector3::repeat(detection + if deep.is_some() { MESH_DEPTH } else { SEARCH_DEPTH } * size);
     let bounds_B = surface_B.bounds();
     let grown = Aabb { min: bounds_B.min - reach, max: bounds_B.max + reach };
-    let overlap = OrientedOverlap::new(&grown, &X_BA);
+    let overlap = OrientedOverlap::new(&grown, X_BA);
     let RigidWorkspace { found, feature_A, feature_B, scratch, .. } = workspace;
     let mut near = std::mem::take(&mut scratch.near);
     near.clear();
     surface_A.bvh().walk(|node| overlap.may_touch(node), |element, _| near.push(element));
-    let first = found.len();
+    let mut crosses = false;
     for &element in &near {
-        let a = Triangle::of(surface_A, cones_A, element).moved(&X_BA);
+        let a = Triangle::of(surface_A, cones_A, element).moved(X_BA);
         let bounds = Aabb::around(&a.corners);
         let bounds = Aabb { min: bounds.min - reach, max: bounds.max + reach };
         surface_B.bvh().walk(
             |node| node.overlaps(&bounds),
             |element, _| {
                 let normal = surface_B.normals()[element as usize];
+                if deep.is_none() && !crosses {
+                    let b = (surface_B.corners(element), normal);
+                    crosses = triangles_cross((&a.corners, &a.normal), (&b.0, &b.1), CROSSING_DEPTH * size);
+                }
                 if a.normal.dot(&normal) > FACING_COSINE {
                     return;
                 }
@@ -150,17 +203,25 @@ pub(super) fn points(
                 }
                 feature_A.set(&a.corners, a.normal);
                 feature_B.set(&b.corners, b.normal);
+                let from = found.len();
                 clip_features(feature_A, feature_B, (0.0, 0.0), &n, limits, scratch, found);
+                // Also apart from each other, the far sides of two thin plates face each other.
+                let overlap = deep.unwrap_or(DeepOverlap::Crossing);
+                if overlap.ends_between(&found[from..], (surface_A, X_BA), surface_B, SEARCH_DEPTH * size) {
+                    found.truncate(from);
+                }
+                if deep.is_some() && found.len() > from {
+                    scratch.groups.push([from as u32, found.len() as u32]);
+                }
             },
         );
     }
     scratch.near = near;
-    drop_wrong_ways(found, first);
-    for point in &mut found[first..] {
-        *point = PointContact {
-            p: X_WB.rotation * point.p + X_WB.translation.vector,
-            normal: X_WB.rotation * point.normal,
-            phi: point.phi,
-        };
+    if crosses {
+        Some(DeepOverlap::Crossing)
+    } else if deep.is_none() {
+        DeepOverlap::inside(surface_A, surface_B, X_BA)
+    } else {
+        None
     }
 }

@@ -6,13 +6,15 @@
 //! - Convex shapes: the axis of least overlap (separating axes between boxes, GJK and EPA elsewhere), and the
 //!   two faces that face each other along it, clipped against each other. This covers cylinders, capsules,
 //!   hulls of meshes and convex meshes.
-//! - Other meshes: every pair of near faces that face each other, each treated as a small convex shape. A
-//!   mesh must be closed and oriented. Contact deeper than [`MESH_DEPTH`] times the radius of the smaller
-//!   shape is not found.
+//! - Other meshes: every pair of near faces that face each other, each treated as a small convex shape. If
+//!   the surfaces cross deeply, faces behind each other count too, if nothing but the two bodies lies between
+//!   them, and the shortest way out is taken. A mesh must be closed and oriented. Contact deeper than
+//!   [`MESH_DEPTH`] times the radius of the smaller shape is not found.
 
 mod beyond;
 mod clip;
 mod convex;
+mod deep;
 mod edge_cones;
 mod fans;
 mod half_space;
