@@ -3,6 +3,7 @@
 use super::cells::CellDefect;
 use super::fill::FillError;
 use super::mesh::MeshError;
+use super::surface_check::Position;
 
 /// The reason why a geometry cannot be built.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -27,6 +28,32 @@ pub enum GeometryError {
         vertices: usize,
         /// Count of pressures.
         pressures: usize,
+    },
+    /// A given pressure is negative.
+    #[error(
+        "the pressure at vertex {vertex} of the volume mesh, at {at}, is {pressure:.3e} Pa: contact needs pressures of 0 on \
+         the boundary and above 0 inside; correct the file, or leave its pressures out"
+    )]
+    NegativePressure {
+        /// The vertex with the smallest pressure.
+        vertex: usize,
+        /// Its position.
+        at: Position,
+        /// Its pressure \[Pa\].
+        pressure: f64,
+    },
+    /// A given pressure is not zero on the boundary.
+    #[error(
+        "the pressure at vertex {vertex} of the volume mesh, at {at}, is {pressure:.3e} Pa, but the vertex lies on the \
+         boundary: contact needs a pressure of 0 there; correct the file, or leave its pressures out"
+    )]
+    BoundaryPressure {
+        /// The vertex with the largest pressure.
+        vertex: usize,
+        /// Its position.
+        at: Position,
+        /// Its pressure \[Pa\].
+        pressure: f64,
     },
     /// A volume mesh without volume.
     #[error("none of the {tets} tetrahedra has any volume: check the mesh file and its scale")]

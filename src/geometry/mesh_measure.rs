@@ -60,6 +60,11 @@ pub fn boundary(mesh: &VolumeMesh) -> Result<SurfaceMesh, MeshError> {
 
 /// The faces that belong to one tetrahedron only, in the order of tetrahedra, as vertex numbers of the mesh.
 pub(super) fn boundary_faces(mesh: &VolumeMesh) -> Vec<[u32; 3]> {
+    boundary_faces_of(mesh).into_iter().map(|(_, corners)| corners).collect()
+}
+
+/// The same faces with the numbers of their tetrahedra.
+pub(super) fn boundary_faces_of(mesh: &VolumeMesh) -> Vec<(usize, [u32; 3])> {
     let key_of = |tet: &[u32; 4], face: [usize; 3]| {
         let mut key = face.map(|corner| tet[corner]);
         key.sort_unstable();
@@ -98,7 +103,8 @@ pub(super) fn boundary_faces(mesh: &VolumeMesh) -> Vec<[u32; 3]> {
         let tet = mesh.tets[*element as usize];
         let [a, b, c, d] = tet.map(|vertex| mesh.vertices[vertex as usize]);
         let [first, second, third] = TET_FACES[*face].map(|corner| tet[corner]);
-        if (b - a).cross(&(c - a)).dot(&(d - a)) < 0.0 { [first, third, second] } else { [first, second, third] }
+        let is_turned = (b - a).cross(&(c - a)).dot(&(d - a)) < 0.0;
+        (*element as usize, if is_turned { [first, third, second] } else { [first, second, third] })
     };
     single.iter().map(corners).collect()
 }

@@ -62,6 +62,13 @@ pub enum MeshNote {
         /// The number of all tetrahedra.
         of: usize,
     },
+    /// A property has no effect on this kind of geometry.
+    NoEffect {
+        /// The property's name in files.
+        property: &'static str,
+        /// The geometries on which it has one.
+        on: &'static str,
+    },
     /// A rigid surface is not closed or not oriented.
     Unsound {
         /// Its defect.
@@ -122,6 +129,9 @@ impl std::fmt::Display for MeshNote {
                 "{count} of {of} tetrahedra have no corner inside the mesh, so that there is no pressure in them and contact is \
                  not made there: refine the mesh, or give a pressure for each vertex"
             ),
+            Self::NoEffect { property, on } => {
+                write!(f, "`{property}` has no effect here, only on {on}; remove it, or state it for such a geometry only")
+            }
             Self::Unsound { defect } => unsound(defect, f),
             Self::Intersecting { count, triangles: [a, b], at } => write!(
                 f,

@@ -1,6 +1,7 @@
 //! Builds a scene.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use super::Scene;
 use super::closure::Closure;
@@ -9,8 +10,10 @@ use super::material::material_of;
 use super::pairs::contact_pairs;
 use super::parts::{Actuator, CollisionGeometry};
 use crate::contact::{Compliance, ContactProperties};
-use crate::geometry::make::wrapped;
-use crate::geometry::{HydroelasticGeometry, HydroelasticParameters, MeshNote, RigidShape, Shape};
+use crate::geometry::make::{fill_only, wrapped};
+use crate::geometry::{
+    GeometryError, HydroelasticGeometry, HydroelasticParameters, MeshNote, RigidShape, Shape, SurfaceMesh,
+};
 use crate::math::{BodyIndex, GeometryIndex, IndexVec, JointIndex, RigidTransform, SpatialInertia, Vector3};
 use crate::multibody::{JointKind, JointSpec, ModelBuilder, ModelError};
 
@@ -27,8 +30,34 @@ pub struct SceneBuilder {
     /// How each geometry was tessellated.
     parameters: IndexVec<GeometryIndex, HydroelasticParameters>,
     closures: Vec<Closure>,
+    /// The wraps made so far, because each takes seconds.
+    wraps: Vec<WrapMade>,
     /// The divisor of the stated resolution hints [-].
     refinement: f64,
+}
+
+/// A wrap, and what it was made of.
+#[derive(Debug)]
+struct WrapMade {
+    surface: Arc<SurfaceMesh>,
+    distance: f64,
+    parameters: HydroelasticParameters,
+    shape: Shape,
+    notes: Vec<MeshNote>,
+}
+
+/// Remarks about properties of a geometry that have no effect.
+fn without_effect(shape: &Shape, wrap: Option<f64>, parameters: &HydroelasticParameters) -> Vec<MeshNote> {
+    let is_mesh = matches!(shape, Shape::Mesh(_));
+    let mut notes = Vec::new();
+    if wrap.is_some() && !is_mesh {
+        let on = "triangle meshes that are not declared convex";
+        notes.push(MeshNote::NoEffect { property: "wrap", on });
+    }
+    if !is_mesh || parameters.compliant.is_none() {
+        notes.extend(fill_only(parameters));
+    }
+    notes
 }
 
 impl Default for SceneBuilder {
@@ -52,6 +81,7 @@ impl SceneBuilder {
             mesh_notes: Vec::new(),
             parameters: IndexVec::new(),
             closures: Vec::new(),
+            wraps: Vec::new(),
             refinement: 1.0,
         }
     }
@@ -118,7 +148,7 @@ impl SceneBuilder {
         shape: Shape,
         properties: &ContactProperties,
     ) -> Result<GeometryIndex, SceneBuildError> {
-        let body_name = &self.body_names[body];
+        let body_name = self.body_names[body].clone();
         let name = self.unique_geometry_name(format!("{body_name}/{name}"));
         let material = material_of(&name, &shape, properties)?;
         let fail = |source| SceneBuildError::Geometry { geometry: name.clone(), body: body_name.clone(), source };
@@ -133,12 +163,10 @@ impl SceneBuilder {
             surface_tolerance: properties.surface_tolerance,
             pressure_field: properties.pressure_field.unwrap_or_default(),
         };
-        let mut wrap_notes = Vec::new();
-        let shape = match (&shape, properties.wrap) {
-            (Shape::Mesh(surface), Some(distance)) => {
-                wrapped(surface, distance, &parameters, &mut wrap_notes).map_err(fail)?
-            }
-            _ => shape,
+        let ignored = without_effect(&shape, properties.wrap, &parameters);
+        let (shape, wrap_notes) = match (&shape, properties.wrap) {
+            (Shape::Mesh(surface), Some(distance)) => self.wrap(surface, distance, &parameters).map_err(fail)?,
+            _ => (shape, Vec::new()),
         };
         let (hydroelastic, rigid, notes) = match self.twin(&shape, &parameters) {
             Some(twin) => twin,
@@ -156,8 +184,31 @@ impl SceneBuilder {
         let states_compliance = properties.compliant.is_some() || properties.hydroelastic_modulus.is_some();
         let geometry = CollisionGeometry { name, body, X_BG, shape, hydroelastic, rigid, material, states_compliance };
         let index = self.geometries.push(geometry);
-        self.mesh_notes.extend(notes.into_iter().map(|note| (index, note)));
+        let ignored = ignored.into_iter().filter(|note| !notes.contains(note)).collect::<Vec<_>>();
+        self.mesh_notes.extend(notes.into_iter().chain(ignored).map(|note| (index, note)));
         Ok(index)
+    }
+
+    /// The wrap of a mesh with its notes. A second geometry with the same mesh shares it.
+    fn wrap(
+        &mut self,
+        surface: &Arc<SurfaceMesh>,
+        distance: f64,
+        parameters: &HydroelasticParameters,
+    ) -> Result<(Shape, Vec<MeshNote>), GeometryError> {
+        // The margin is applied to the result.
+        let parameters = HydroelasticParameters { margin: 0.0, ..*parameters };
+        let same = |made: &&WrapMade| {
+            made.distance == distance && made.parameters == parameters && made.surface == *surface
+        };
+        if let Some(made) = self.wraps.iter().find(same) {
+            return Ok((made.shape.clone(), made.notes.clone()));
+        }
+        let mut notes = Vec::new();
+        let shape = wrapped(surface, distance, &parameters, &mut notes)?;
+        let (made, kept) = (shape.clone(), notes.clone());
+        self.wraps.push(WrapMade { surface: surface.clone(), distance, parameters, shape: made, notes: kept });
+        Ok((shape, notes))
     }
 
     /// Copies of the two representations and the notes of an earlier geometry with the same mesh, which need

@@ -184,3 +184,38 @@ fn an_overlapping_mesh_leaves_and_stands() {
     assert!((place - Vector3::new(0.045, 0.013, 0.04)).norm() < 2e-4, "{place:?}");
     assert!((now.F_BBo_W[body].f - Vector3::z() * 9.81).norm() < 1e-3, "{:?}", now.F_BBo_W[body].f);
 }
+
+/// Two plates of 2 mm with a hole, drawn inclined in their files, so that the boxes around their far sides
+/// overlap: apart they have no point, and at rest only those of the faces that touch. Regression: the far
+/// sides attracted each other over 14 mm and held each other.
+#[test]
+fn thin_plates_apart_do_not_attract_each_other() {
+    let frame = |half: f64, tilt: Rotation| {
+        let square = |half: f64, z: f64| {
+            [[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]].map(|[x, y]| tilt * Vector3::new(half * x, half * y, z))
+        };
+        let vertices = [square(half, 0.0), square(half, -0.002), square(0.02, 0.0), square(0.02, -0.002)].concat();
+        let mut triangles = Vec::new();
+        for i in 0..4_u32 {
+            let j = (i + 1) % 4;
+            for [a, b, c, d] in [
+                [i, j, j + 8, i + 8],
+                [j + 4, i + 4, i + 12, j + 12],
+                [i + 4, j + 4, j, i],
+                [j + 12, i + 12, i + 8, j + 8],
+            ] {
+                triangles.extend([[a, b, c], [a, c, d]]);
+            }
+        }
+        shape(&SurfaceMesh { vertices, triangles })
+    };
+    let (tilt_A, tilt_B) = (Rotation::from_euler_angles(-0.5, -0.4, -0.3), Rotation::from_euler_angles(0.3, 0.0, -0.7));
+    let pose = |tilt: Rotation, z: f64| RigidTransform::from_parts(Vector3::new(0.01, 0.005, z).into(), tilt.inverse().into());
+    let (lower, upper) = (frame(0.1, tilt_A), frame(0.09, tilt_B));
+    for gap in [0.014, 0.005, 5e-4, 1e-5, 0.0] {
+        let found = points(&lower, &pose(tilt_A, 0.0), &upper, &pose(tilt_B, 0.002 + gap));
+        assert!(found.phi.iter().all(|phi| (phi - gap).abs() < 1e-9), "{gap}: {found:?}");
+        assert_eq!(found.is_empty(), gap > 1e-4, "{gap}: {found:?}");
+        assert!(found.normal.iter().all(|normal| normal.z > 0.999), "{gap}: {found:?}");
+    }
+}

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::PathBuf;
 
-use isobar::geometry::{HydroelasticGeometry, SurfaceMesh};
+use isobar::geometry::{HydroelasticGeometry, Shape, SurfaceMesh};
 use isobar::io::mesh_files;
 use isobar::io::package::PackageMap;
 use isobar::io::scene_file::{self, LoadedScene, SceneError};
@@ -348,4 +348,70 @@ fn links_whose_meshes_cross_pass_through_each_other() {
             loaded.warnings.iter().any(|text| text.contains("links `a` and `b`") && text.contains("pass through"));
         assert_eq!(named, !is_left, "at {z}: {:?}", loaded.warnings);
     }
+}
+
+/// The mass of an open mesh with a wrap is that of its wrap, here a box without its lid, over which the wrap
+/// spans a membrane. Regression: the mesh was refused with the advice to wrap it. Bound: the wrap cuts edges
+/// off by less than its distance, 2 mm on 10 cm twice, and half of that in height.
+#[test]
+fn an_open_mesh_with_a_wrap_has_the_mass_of_the_wrap() {
+    let folder = Folder::new("wrap_mass");
+    let mut tray = cuboid(Vector3::new(0.05, 0.05, 0.025));
+    tray.triangles.retain(|triangle| triangle.iter().any(|vertex| tray.vertices[*vertex as usize].z < 0.0));
+    folder.write("tray.obj", &obj(&tray));
+    let scene = |wrap: &str| {
+        folder.write(
+            "scene.yaml",
+            &format!("models: [{{ name: b, mesh: tray.obj, density: 1000, free: {{}}, material: {{ compliant: false{wrap} }} }}]\n"),
+        );
+        folder.load()
+    };
+    let message = scene("").unwrap_err().to_string();
+    assert!(message.contains("the surface is open"), "{message}");
+    let loaded = scene(", wrap: 0.002").unwrap();
+    let model = loaded.scene.model();
+    let mass = model.bodies()[model.body("b").unwrap()].inertia.mass;
+    assert!((mass - 0.5).abs() < 0.5 * 0.06, "{mass}");
+}
+
+/// Copies of a mesh share one wrap. Regression: each was wrapped anew, which takes seconds.
+#[test]
+fn copies_share_a_wrap() {
+    let folder = Folder::new("wrap_copies");
+    folder.write("ell.obj", &obj(&ell()));
+    let wrap = format!("{SOFT}<isobar:wrap value='0.004'/>");
+    folder.robot(&[("a", "ell.obj", &wrap), ("b", "ell.obj", &wrap), ("c", "ell.obj", &wrap.replace("0.004", "0.005"))]);
+    let loaded = folder.load().unwrap();
+    let mesh = |name: &str| {
+        let geometry = loaded.scene.geometries().iter().find(|geometry| geometry.name == format!("body/{name}"));
+        match &geometry.unwrap().shape {
+            Shape::Volume { mesh, .. } => mesh.clone(),
+            other => panic!("a {}", other.kind()),
+        }
+    };
+    assert!(std::sync::Arc::ptr_eq(&mesh("a"), &mesh("b")));
+    assert!(!std::sync::Arc::ptr_eq(&mesh("a"), &mesh("c")));
+}
+
+/// Properties that have no effect on a geometry are named, and only there. Regression: they did nothing in
+/// silence.
+#[test]
+fn properties_without_effect_are_named() {
+    let folder = Folder::new("no_effect");
+    folder.write("ell.obj", &obj(&ell()));
+    folder.write("cube.obj", &obj(&cuboid(Vector3::repeat(0.02))));
+    let (field, tolerance) =
+        ("<isobar:pressure_field value='thickness'/>", "<isobar:surface_tolerance value='0.001'/>");
+    let all = format!("{SOFT}{field}{tolerance}");
+    let rigid = format!("{RIGID}{field}");
+    folder.robot(&[("filled", "ell.obj", &all), ("convex", "cube.obj", &all), ("rigid", "ell.obj", &rigid)]);
+    let loaded = folder.load().unwrap();
+    let of = |name: &str| {
+        let about = |text: &&String| text.starts_with(&format!("`body/{name}`")) && text.contains("has no effect");
+        loaded.warnings.iter().filter(about).count()
+    };
+    assert_eq!((of("filled"), of("convex"), of("rigid")), (0, 2, 1), "{:?}", loaded.warnings);
+    folder.write("scene.yaml", "models: [{ name: b, box: [0.1, 0.1, 0.1], mass: 1, free: {}, material: { wrap: 0.001 } }]\n");
+    let warnings = folder.load().unwrap().warnings;
+    assert!(warnings.iter().any(|text| text.contains("`wrap` has no effect")), "{warnings:?}");
 }

@@ -9,6 +9,7 @@ mod habits;
 mod inspection;
 mod meshes;
 mod others;
+mod polygons;
 
 use std::path::{Path, PathBuf};
 

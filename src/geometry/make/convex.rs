@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::star::{MedialMesh, star};
-use super::volume::outward_shifts;
+use crate::geometry::bvh::Bvh;
 use crate::geometry::mesh_measure::centroid;
 use crate::geometry::{Aabb, GeometryError, SurfaceMesh};
 use crate::math::Vector3;
@@ -28,22 +28,27 @@ pub fn check_convex(mesh: &SurfaceMesh) -> Result<(), GeometryError> {
     crate::geometry::mesh::check_vertices(&mesh.vertices)?;
     crate::geometry::mesh::check_indices(mesh.triangles.iter().map(|t| t.as_slice()), mesh.vertices.len())?;
     let tolerance = CONVEX_TOLERANCE * size(&mesh.vertices);
+    // Of the boxes around vertices, only those that reach through the plane are opened: few if the mesh is
+    // convex.
+    let boxes = (0_u32..).zip(&mesh.vertices).map(|(vertex, p)| (vertex, Aabb { min: *p, max: *p }));
+    let tree = Bvh::new(boxes);
     for (triangle, corners) in mesh.triangles.iter().enumerate() {
         let [a, b, c] = corners.map(|vertex| mesh.vertices[vertex as usize]);
         let Some(normal) = (b - a).cross(&(c - a)).try_normalize(0.0) else { continue };
-        for (vertex, position) in mesh.vertices.iter().enumerate() {
-            let distance = normal.dot(&(position - a));
-            if distance > tolerance {
-                return Err(GeometryError::NotConvex { triangle, vertex, distance });
-            }
+        let distance = |p: &Vector3| normal.dot(&(p - a));
+        let through = |node: &Aabb| distance(&node.center()) + normal.abs().dot(&node.half_extents()) > tolerance;
+        let mut first = u32::MAX;
+        tree.walk(through, |vertex, _| first = first.min(vertex));
+        if let Some(position) = mesh.vertices.get(first as usize) {
+            return Err(GeometryError::NotConvex { triangle, vertex: first as usize, distance: distance(position) });
         }
     }
     Ok(())
 }
 
-/// The star of a convex surface around its centroid, moved `margin` \[m\] outward.
-pub(super) fn medial(mut surface: SurfaceMesh, margin: f64) -> Result<MedialMesh, GeometryError> {
-    let (volume, center) = centroid(&surface);
+/// The star of a convex surface around its centroid.
+pub(super) fn medial(surface: &SurfaceMesh) -> Result<MedialMesh, GeometryError> {
+    let (volume, center) = centroid(surface);
     let depth = surface
         .triangles
         .iter()
@@ -55,12 +60,7 @@ pub(super) fn medial(mut surface: SurfaceMesh, margin: f64) -> Result<MedialMesh
     if !(volume > 0.0 && depth > 0.0 && depth.is_finite()) {
         return Err(GeometryError::FlatHull { vertices: surface.vertices.len() });
     }
-    if margin > 0.0 {
-        for (vertex, shift) in outward_shifts(&surface.vertices, &surface.triangles).into_iter().enumerate() {
-            surface.vertices[vertex] += shift.unwrap_or_default() * margin;
-        }
-    }
-    Ok(MedialMesh::star(star(&surface, center), depth))
+    Ok(MedialMesh::star(star(surface, center), depth))
 }
 
 /// A triangle of a growing hull, with the points outside its plane.

@@ -3,7 +3,8 @@
 //! E where the distance is largest. All inner vertices of a primitive shape lie there, unless its edges are
 //! divided. With a margin m the mesh extends m beyond the surface, and the pressure continues linearly to -E
 //! m / (largest distance). In an ellipsoid it continues along rays from the centre, to smaller values at the
-//! blunt ends. Rigid shapes are the boundaries of the same tessellations.
+//! blunt ends. Meshes whose pressure does not fall everywhere alike have a layer around them instead
+//! ([`layer`]). Rigid shapes are the boundaries of the same tessellations.
 
 use std::sync::Arc;
 
@@ -11,6 +12,7 @@ mod bisect;
 mod convex;
 mod cuboid;
 mod cylinder;
+mod layer;
 mod sphere;
 mod star;
 mod volume;
@@ -26,9 +28,12 @@ pub use volume::distance_pressure;
 use super::cells::check_cells;
 use super::fill::{FieldScale, FillSettings, fill, fill_checked};
 use super::mesh::check_vertices;
-use super::surface_check::{CheckedSurface, Intersection, SurfaceReport, check_surface};
+use super::surface_check::{CheckedSurface, Intersection, SurfaceReport, check_surface, welded};
 use super::{GeometryError, MeshNote, Shape, SurfaceMesh, VolumeMesh};
 use star::MedialMesh;
+
+/// The geometries that are filled, for messages.
+const FILLINGS: &str = "compliant triangle meshes that are not convex";
 
 /// The default edge length \[m\] of a shape's tessellation, or `None` for a shape whose tessellation has no
 /// resolution of its own: it is exact without one. A quarter of the longest semi-axis of a sphere or
@@ -134,23 +139,35 @@ fn compliant(
             let mut mesh = VolumeMesh::clone(mesh);
             check_vertices(&mesh.vertices)?;
             check_cells(&mesh)?;
-            let (depth, mut pressure) = match pressure {
-                Some(pressure) => (None, pressure.to_vec()),
-                None => distance_pressure(&mesh, modulus).map(|(depth, pressure)| (Some(depth), pressure))?,
+            let pressure = match pressure {
+                Some(pressure) => {
+                    volume::check_pressure(&mesh, pressure)?;
+                    let mut pressure = pressure.to_vec();
+                    notes.extend(without_pressure(&mesh, &pressure));
+                    layer::surround(&mut mesh, &mut pressure, margin);
+                    pressure
+                }
+                None => {
+                    let (depth, mut pressure) = distance_pressure(&mesh, modulus)?;
+                    notes.extend(without_pressure(&mesh, &pressure));
+                    volume::inflate(&mut mesh, &mut pressure, modulus / depth, margin);
+                    pressure
+                }
             };
-            notes.extend(without_pressure(&mesh, &pressure));
-            volume::inflate(&mut mesh, &mut pressure, modulus, depth, margin)?;
             return Ok(Tessellation::Volume(mesh, pressure));
         }
         Shape::Mesh(surface) => {
             let checked = check_surface(surface).map_err(|defect| Box::new(defect.into()))?;
             notes.extend(checked.report.repairs().map(|repairs| MeshNote::Repaired { repairs }));
             match check_convex(&checked.mesh) {
-                Ok(()) => convex::medial(checked.mesh, margin)?,
+                Ok(()) => {
+                    notes.extend(fill_only(parameters));
+                    convex::medial(&checked.mesh)?
+                }
                 Err(_) => return filled(checked, modulus, parameters, notes),
             }
         }
-        Shape::Convex(surface) => convex::medial(hull(&surface.vertices)?, margin)?,
+        Shape::Convex(surface) => convex::medial(&hull(&surface.vertices)?)?,
         _ => match primitive(shape, parameters.resolution_hint, margin, notes) {
             Some(medial) => medial,
             None => return Err(GeometryError::NoVolume { tets: 0 }),
@@ -169,16 +186,28 @@ fn compliant(
             // The distance from the centre over that of the surface, along the ray.
             Shape::Ellipsoid { semi_axes } if margin > 0.0 => modulus * (1.0 - vertex.component_div(semi_axes).norm()),
             _ if number >= medial.on_surface => modulus,
+            Shape::Mesh(_) | Shape::Convex(_) => 0.0,
             _ => -modulus * margin / medial.depth,
         })
         .collect();
     let mut mesh = medial.mesh;
-    if let (Shape::Mesh(_) | Shape::Convex(_), Some(longest)) = (shape, parameters.resolution_hint) {
-        for [a, b] in divide(&mut mesh, longest, notes) {
-            pressure.push(0.5 * (pressure[a as usize] + pressure[b as usize]));
+    if let Shape::Mesh(_) | Shape::Convex(_) = shape {
+        if let Some(longest) = parameters.resolution_hint {
+            for [a, b] in divide(&mut mesh, longest, notes) {
+                pressure.push(0.5 * (pressure[a as usize] + pressure[b as usize]));
+            }
         }
+        layer::surround(&mut mesh, &mut pressure, margin);
     }
     Ok(Tessellation::Volume(mesh, pressure))
+}
+
+/// Remarks about parameters that have an effect on fillings only.
+pub(crate) fn fill_only(parameters: &HydroelasticParameters) -> impl Iterator<Item = MeshNote> {
+    let note = |is_given: bool, property: &'static str| is_given.then_some(MeshNote::NoEffect { property, on: FILLINGS });
+    let tolerance = note(parameters.surface_tolerance.is_some(), "surface_tolerance");
+    let field = note(parameters.pressure_field == FieldScale::Thickness, "pressure_field: thickness");
+    tolerance.into_iter().chain(field)
 }
 
 /// Divides the edges of `mesh` that are longer than `longest` \[m\], with a remark if some remain longer.
@@ -227,9 +256,13 @@ fn filled(
 ) -> Result<Tessellation, GeometryError> {
     let filling = fill_checked(&surface, &fill_settings(parameters)).map_err(Box::new)?;
     notes.extend(filling.notes());
-    let (depth, mut pressure) = (filling.deepest, filling.pressure(modulus));
+    let (slope, mut pressure) = (modulus / filling.deepest, filling.pressure(modulus));
+    let has_one_slope = filling.thickness.is_none();
     let mut mesh = filling.mesh;
-    volume::inflate(&mut mesh, &mut pressure, modulus, Some(depth), parameters.margin)?;
+    match has_one_slope {
+        true => volume::inflate(&mut mesh, &mut pressure, slope, parameters.margin),
+        false => layer::surround(&mut mesh, &mut pressure, parameters.margin),
+    }
     Ok(Tessellation::Volume(mesh, pressure))
 }
 
@@ -240,25 +273,22 @@ fn without_pressure(mesh: &VolumeMesh, pressure: &[f64]) -> Option<MeshNote> {
     (count > 0).then_some(MeshNote::NoPressure { count, of: mesh.tets.len() })
 }
 
-/// A rigid surface as given, but turned outward, with small holes closed and open parts inside closed ones
-/// left out, if possible. Its other defects are reported in the notes.
+/// A rigid surface, repaired as far as it can be; its parts may intersect. A surface that is broken keeps its
+/// triangles, but for those that collapse when vertices at nearly the same position are merged. The defects
+/// are reported in the notes.
 fn rigid_mesh(surface: &SurfaceMesh, notes: &mut Vec<MeshNote>) -> SurfaceMesh {
     match check_surface(surface) {
         Ok(CheckedSurface { mesh, report, .. }) => {
             if let Some(Intersection { triangles, at }) = report.intersection {
                 notes.push(MeshNote::Intersecting { count: report.intersections, triangles, at });
             }
-            let SurfaceReport { turned, inverted, closed_holes, loose, .. } = report;
-            if [turned, inverted, closed_holes, loose] == [0; 4] {
-                return surface.clone();
-            }
-            let changed = SurfaceReport { turned, inverted, closed_holes, loose, ..SurfaceReport::default() };
+            let changed = SurfaceReport { intersection: None, ..report };
             notes.extend(changed.repairs().map(|repairs| MeshNote::Repaired { repairs }));
             mesh
         }
         Err(defect) => {
             notes.push(MeshNote::Unsound { defect });
-            surface.clone()
+            welded(surface).unwrap_or_else(|_| surface.clone())
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Volume meshes as given: pressures from the distance to their boundary, and margins.
 
 use crate::geometry::mesh_measure::boundary_faces;
+use crate::geometry::surface_check::Position;
 use crate::geometry::surface_distance::SurfaceDistance;
 use crate::geometry::{GeometryError, SurfaceMesh, VolumeMesh};
 use crate::math::Vector3;
@@ -8,6 +9,8 @@ use crate::math::Vector3;
 /// Sweeps of the projection onto the planes around a vertex; the corner of a cube needs one, a blunt tip a
 /// few.
 const INFLATION_SWEEPS: usize = 50;
+/// A given pressure counts as 0 up to this share of the largest. [-]
+const PRESSURE_TOLERANCE: f64 = 1e-3;
 
 /// The largest distance of a vertex to the boundary \[m\], and the pressure \[Pa\] at each vertex: `modulus`
 /// times the distance over the largest.
@@ -39,30 +42,39 @@ pub fn distance_pressure(mesh: &VolumeMesh, modulus: f64) -> Result<(f64, Vec<f6
     Ok((depth, distances.iter().map(|distance| modulus * distance / depth).collect()))
 }
 
-/// Moves the boundary vertices `margin` \[m\] outward and continues the pressure below zero there. `depth` is
-/// the largest distance to the surface \[m\]; it is computed if absent.
-pub(super) fn inflate(
-    mesh: &mut VolumeMesh,
-    pressure: &mut [f64],
-    modulus: f64,
-    depth: Option<f64>,
-    margin: f64,
-) -> Result<(), GeometryError> {
+/// Moves the boundary vertices `margin` \[m\] outward and continues the pressure below zero there. `slope`
+/// is that of the pressure everywhere inside [Pa/m].
+pub(super) fn inflate(mesh: &mut VolumeMesh, pressure: &mut [f64], slope: f64, margin: f64) {
     if margin == 0.0 {
-        return Ok(());
+        return;
     }
-    let depth = match depth {
-        Some(depth) => depth,
-        None => distance_pressure(mesh, modulus)?.0,
-    };
     let faces = boundary_faces(mesh);
     for (vertex, shift) in outward_shifts(&mesh.vertices, &faces).into_iter().enumerate() {
         if let Some(shift) = shift {
             mesh.vertices[vertex] += shift * margin;
             if let Some(pressure) = pressure.get_mut(vertex) {
-                *pressure -= modulus * margin / depth;
+                *pressure -= slope * margin;
             }
         }
+    }
+}
+
+/// Refuses pressures that make no contact: negative ones, and others than 0 on the boundary.
+pub(super) fn check_pressure(mesh: &VolumeMesh, pressure: &[f64]) -> Result<(), GeometryError> {
+    let allowed = PRESSURE_TOLERANCE * pressure.iter().copied().fold(0.0, f64::max);
+    let named = |vertex: usize| (vertex, Position(mesh.vertices[vertex]), pressure[vertex]);
+    let worst = |vertices: &mut dyn Iterator<Item = usize>| {
+        let off = |vertex: &usize| pressure.get(*vertex).map_or(0.0, |p| p.abs());
+        vertices.filter(|vertex| off(vertex) > allowed).max_by(|a, b| off(a).total_cmp(&off(b)).then(b.cmp(a)))
+    };
+    let all = mesh.vertices.len().min(pressure.len());
+    if let Some(vertex) = worst(&mut (0..all).filter(|vertex| pressure[*vertex] < 0.0)) {
+        let (vertex, at, pressure) = named(vertex);
+        return Err(GeometryError::NegativePressure { vertex, at, pressure });
+    }
+    if let Some(vertex) = worst(&mut boundary_faces(mesh).iter().flatten().map(|vertex| *vertex as usize)) {
+        let (vertex, at, pressure) = named(vertex);
+        return Err(GeometryError::BoundaryPressure { vertex, at, pressure });
     }
     Ok(())
 }

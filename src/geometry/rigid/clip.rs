@@ -21,6 +21,8 @@ pub(super) struct Scratch {
     /// The ranges of points that belong to one pair of triangles.
     pub(super) groups: Vec<[u32; 2]>,
     pub(super) dropped: Vec<bool>,
+    /// Points by their first coordinate.
+    pub(super) order: Vec<u32>,
 }
 
 /// The part of a surface that may touch: one or more points. With a normal, they are the outline of a flat

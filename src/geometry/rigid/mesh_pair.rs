@@ -1,6 +1,6 @@
 //! A mesh against another shape with faces: every pair of near triangles that face each other.
 
-use super::clip::clip_features;
+use super::clip::{Scratch, clip_features};
 use super::deep::{DeepOverlap, drop_longer_ways, triangles_cross};
 use super::edge_cones::EdgeCones;
 use super::points::PointContact;
@@ -131,23 +131,35 @@ fn axis(a: &Triangle, b: &Triangle, size: f64) -> (f64, Vector3) {
     best
 }
 
-/// Removes the points, from `first` on, that push the wrong way out of an overlap; see [`WRONG_WAY`].
-fn drop_wrong_ways(found: &mut Vec<PointContact>, first: usize) {
-    let mut i = first;
-    while i < found.len() {
-        let point = found[i];
+/// Removes the points, from `first` on, that push the wrong way out of an overlap; see [`WRONG_WAY`]. They are
+/// examined in their order, and those removed count no more. Points that are near enough to another one are
+/// found by their first coordinate: fine meshes have thousands of points, most of them with a tiny depth.
+fn drop_wrong_ways(found: &mut Vec<PointContact>, first: usize, scratch: &mut Scratch) {
+    let Scratch { order, dropped, .. } = scratch;
+    let points = &found[first..];
+    order.clear();
+    order.extend((0..points.len() as u32).filter(|i| points[*i as usize].phi <= 0.0));
+    order.sort_unstable_by(|a, b| points[*a as usize].p.x.total_cmp(&points[*b as usize].p.x).then(a.cmp(b)));
+    dropped.clear();
+    dropped.resize(points.len(), false);
+    for (i, point) in points.iter().enumerate().filter(|(_, point)| point.phi < 0.0) {
         let shorter = |other: &PointContact| {
-            other.phi <= 0.0
-                && point.phi < WRONG_WAY * other.phi
+            point.phi < WRONG_WAY * other.phi
                 && (other.p - point.p).norm() < -point.phi
                 && other.normal.dot(&point.normal) < SAME_WAY
         };
-        if point.phi < 0.0 && found[first..].iter().any(shorter) {
-            found.remove(i);
-        } else {
-            i += 1;
-        }
+        let start = order.partition_point(|k| points[*k as usize].p.x < point.p.x + point.phi);
+        dropped[i] = order[start..]
+            .iter()
+            .map(|k| *k as usize)
+            .take_while(|k| points[*k].p.x <= point.p.x - point.phi)
+            .any(|k| !dropped[k] && shorter(&points[k]));
     }
+    let mut number = 0;
+    found.retain(|_| {
+        number += 1;
+        number <= first || !dropped[number - 1 - first]
+    });
 }
 
 /// Contact points of two shapes with faces, at least one of them a mesh.
@@ -170,7 +182,7 @@ pub(super) fn points(
     let RigidWorkspace { found, scratch, .. } = workspace;
     match overlap {
         Some(_) => drop_longer_ways(found, first, SAME_WAY, scratch),
-        None => drop_wrong_ways(found, first),
+        None => drop_wrong_ways(found, first, scratch),
     }
     for point in &mut found[first..] {
         *point = PointContact {
@@ -233,10 +245,9 @@ fn search(
                 feature_B.set(&b.corners, b.normal);
                 let from = found.len();
                 clip_features(feature_A, feature_B, (0.0, 0.0), &n, limits, scratch, found);
-                if deep.is_some_and(|overlap| {
-                    let shallow = SEARCH_DEPTH * size;
-                    overlap.ends_between(&found[from..], (surface_A, X_BA), surface_B, shallow)
-                }) {
+                // Also apart from each other, the far sides of two thin plates face each other.
+                let overlap = deep.unwrap_or(DeepOverlap::Crossing);
+                if overlap.ends_between(&found[from..], (surface_A, X_BA), surface_B, SEARCH_DEPTH * size) {
                     found.truncate(from);
                 }
                 if deep.is_some() && found.len() > from {

@@ -1,8 +1,8 @@
 //! Contact points between two rigid shapes, which have no pressure field and so no contact surface.
 //!
 //! - Half spaces: the vertices and rims below the plane, exactly.
-//! - Spheres: the nearest point of the other shape, exactly; against a mesh, of each face that the ball
-//!   reaches.
+//! - Spheres: the nearest point of the other shape, exactly; against a mesh, of each face, convex edge and
+//!   corner that the ball reaches.
 //! - Convex shapes: the axis of least overlap (separating axes between boxes, GJK and EPA elsewhere), and the
 //!   two faces that face each other along it, clipped against each other. This covers cylinders, capsules,
 //!   hulls of meshes and convex meshes.
@@ -16,6 +16,7 @@ mod clip;
 mod convex;
 mod deep;
 mod edge_cones;
+mod fans;
 mod half_space;
 mod mesh_pair;
 mod points;

@@ -1,6 +1,7 @@
 //! A shape prepared for point contact.
 
 use super::edge_cones::EdgeCones;
+use super::fans::Fans;
 use super::polytope::Polytope;
 use crate::geometry::signed_distance::ConvexSolid;
 use crate::geometry::{
@@ -45,6 +46,8 @@ pub struct RigidShape {
     /// Triangles, for contact with meshes; none for half spaces and spheres.
     pub(super) surface: Option<RigidSurface>,
     cones: EdgeCones,
+    /// The triangles around each vertex of a mesh that is not convex.
+    pub(super) fans: Fans,
     bounds: Aabb,
     /// Centre of a sphere around the shape [m, the shape's frame].
     pub(super) center: Vector3,
@@ -55,7 +58,7 @@ pub struct RigidShape {
 }
 
 impl RigidShape {
-    /// Prepares `shape`. A triangle mesh that is convex counts as its hull.
+    /// Prepares `shape`. A triangle mesh that is closed and convex counts as its hull.
     ///
     /// # Errors
     /// A size that is not positive, or an invalid mesh.
@@ -110,6 +113,8 @@ impl RigidShape {
             Shape::Box { size } => polytope(surface.mesh(), Some(ConvexSolid::cuboid(&(size * 0.5))), None),
             Shape::Ellipsoid { semi_axes } => polytope(surface.mesh(), None, Some(semi_axes)),
             Shape::Convex(_) => polytope(surface.mesh(), None, None),
+            // The triangles of an open mesh may all look outward, as those of a tray do.
+            Shape::Mesh(_) if notes.iter().any(|note| matches!(note, MeshNote::Unsound { .. })) => Kind::Mesh,
             Shape::Mesh(_) | Shape::Volume { .. } | Shape::HalfSpace => match convex_hull(surface.mesh()) {
                 Some(hull) => polytope(&hull, None, None),
                 None => Kind::Mesh,
@@ -128,7 +133,8 @@ impl RigidShape {
         };
         let unsound = |note: &MeshNote| matches!(note, MeshNote::Unsound { .. } | MeshNote::Intersecting { .. });
         let is_sound = !notes.iter().any(unsound);
-        Self { kind, cones: EdgeCones::new(&surface), surface: Some(surface), bounds, center, radius, is_sound }
+        let fans = if matches!(kind, Kind::Mesh) { Fans::new(surface.mesh()) } else { Fans::default() };
+        Self { kind, cones: EdgeCones::new(&surface), fans, surface: Some(surface), bounds, center, radius, is_sound }
     }
 
     fn round(kind: Kind, radius: f64) -> Self {
@@ -136,6 +142,7 @@ impl RigidShape {
             kind,
             surface: None,
             cones: EdgeCones::default(),
+            fans: Fans::default(),
             bounds: Aabb::EVERYTHING,
             center: Vector3::zeros(),
             radius,

@@ -1,5 +1,6 @@
 //! Spheres against all shapes except half spaces.
 
+use super::fans::Part;
 use super::points::PointContact;
 use super::shape::{Kind, RigidShape};
 use super::workspace::RigidWorkspace;
@@ -52,8 +53,8 @@ fn to_world(point: &PointContact, X_WG: &RigidTransform) -> PointContact {
     }
 }
 
-/// A mesh, A, against a ball, B: the nearest point of the mesh, and the nearest point of every face whose
-/// interior the ball's centre projects to.
+/// A mesh, A, against a ball, B: the nearest point of the mesh, and the nearest point of every face, edge and
+/// corner that is nearer to the ball's centre than all around it.
 pub(super) fn against_mesh(
     A: &RigidShape,
     X_WA: &RigidTransform,
@@ -66,6 +67,7 @@ pub(super) fn against_mesh(
     let center = X_WA.inverse_transform_point(&X_WB.translation.vector.into()).coords;
     let reach = Vector3::repeat(radius + detection);
     let bounds = Aabb { min: center - reach, max: center + reach };
+    let slack = 1e-12 * reach.x * reach.x;
     let (mut best, mut best_height) = (None::<(f64, f64, Vector3)>, 0.0_f64);
     let found = &mut workspace.found;
     let mut push = |nearest: &Vector3, inside: bool| {
@@ -80,10 +82,15 @@ pub(super) fn against_mesh(
         |element, _| {
             let corners = surface.corners(element);
             let normal = surface.normals()[element as usize];
-            let (nearest, on_face) = nearest_on_triangle(&center, &corners);
+            let (nearest, part) = nearest_on_triangle(&center, &corners);
             let to = center - nearest;
             let (distance, height) = (to.norm(), normal.dot(&to));
-            if on_face && height >= 0.0 {
+            let looks = match part {
+                Part::Face => height >= 0.0,
+                _ if distance >= reach.x => false,
+                _ => A.fans.faces(surface.mesh(), surface.normals(), (element, part), (&center, &nearest), slack),
+            };
+            if looks {
                 push(&nearest, false);
             }
             // Of the faces at the nearest edge, the one whose normal is closest to the centre's direction
@@ -102,28 +109,30 @@ pub(super) fn against_mesh(
     }
 }
 
-/// The point of the triangle nearest to `p`, and whether it lies strictly inside [Ericson 2005, section
-/// 5.1.5].
-fn nearest_on_triangle(p: &Vector3, [a, b, c]: &[Vector3; 3]) -> (Vector3, bool) {
+/// The point of the triangle nearest to `p`, and the part on which it lies [Ericson 2005, section 5.1.5].
+fn nearest_on_triangle(p: &Vector3, [a, b, c]: &[Vector3; 3]) -> (Vector3, Part) {
     let (ab, ac) = (b - a, c - a);
     let at = |q: &Vector3| (ab.dot(&(p - q)), ac.dot(&(p - q)));
     let ((d1, d2), (d3, d4), (d5, d6)) = (at(a), at(b), at(c));
     let (va, vb, vc) = (d3 * d6 - d5 * d4, d5 * d2 - d1 * d6, d1 * d4 - d3 * d2);
     let ratio = |x: f64, y: f64| if x + y > 0.0 { x / (x + y) } else { 0.0 };
     if d1 <= 0.0 && d2 <= 0.0 {
-        (*a, false)
+        (*a, Part::Corner(0))
     } else if d3 >= 0.0 && d4 <= d3 {
-        (*b, false)
+        (*b, Part::Corner(1))
     } else if vc <= 0.0 && d1 >= 0.0 && d3 <= 0.0 {
-        (a + ab * ratio(d1, -d3), false)
+        (a + ab * ratio(d1, -d3), Part::Edge(0))
     } else if d6 >= 0.0 && d5 <= d6 {
-        (*c, false)
+        (*c, Part::Corner(2))
     } else if vb <= 0.0 && d2 >= 0.0 && d6 <= 0.0 {
-        (a + ac * ratio(d2, -d6), false)
+        (a + ac * ratio(d2, -d6), Part::Edge(2))
     } else if va <= 0.0 && d4 - d3 >= 0.0 && d5 - d6 >= 0.0 {
-        (b + (c - b) * ratio(d4 - d3, d5 - d6), false)
+        (b + (c - b) * ratio(d4 - d3, d5 - d6), Part::Edge(1))
     } else {
         let sum = va + vb + vc;
-        if sum > 0.0 { (a + ab * (vb / sum) + ac * (vc / sum), true) } else { (*a, false) }
+        match sum > 0.0 {
+            true => (a + ab * (vb / sum) + ac * (vc / sum), Part::Face),
+            false => (*a, Part::Corner(0)),
+        }
     }
 }

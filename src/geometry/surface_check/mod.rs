@@ -48,6 +48,19 @@ impl CheckedSurface {
     }
 }
 
+/// The surface with vertices at the same position, and in an open one those within rounding of each other,
+/// merged.
+///
+/// # Errors
+/// Broken arrays, or no triangle with an area.
+pub(crate) fn welded(mesh: &SurfaceMesh) -> Result<SurfaceMesh, SurfaceDefect> {
+    check_vertices(&mesh.vertices)?;
+    check_indices(mesh.triangles.iter().map(|t| t.as_slice()), mesh.vertices.len())?;
+    let mut work = Work::new(mesh);
+    weld::weld(&mut work)?;
+    Ok(SurfaceMesh { vertices: work.vertices, triangles: work.triangles })
+}
+
 /// Checks a surface and repairs it.
 ///
 /// # Errors

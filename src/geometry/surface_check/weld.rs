@@ -1,6 +1,6 @@
 //! Merges vertices at the same or nearly the same position, and removes triangles without area.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::defect::SurfaceDefect;
 use super::work::Work;
@@ -158,7 +158,8 @@ fn cap_edge(p: &[Vector3; 3]) -> Option<usize> {
 }
 
 /// Two triangles with the same corners: with opposite orientations they enclose nothing and both are removed,
-/// otherwise one is.
+/// otherwise one is. One of each pair stays where such pairs form a closed surface of their own, or are all
+/// that there is: the surface is then drawn from both sides.
 fn drop_opposite_pairs(work: &mut Work) {
     let mut keys: Vec<([u32; 3], bool, usize)> = work
         .triangles
@@ -173,12 +174,16 @@ fn drop_opposite_pairs(work: &mut Work) {
         .collect();
     keys.sort_unstable();
     let mut gone = vec![false; work.triangles.len()];
+    let mut pairs = Vec::new();
     for same in keys.chunk_by(|x, y| x.0 == y.0).filter(|same| same.len() > 1) {
         let forward = same.iter().filter(|key| key.1).count();
         let surplus = (2 * forward).abs_diff(same.len()).min(1);
         let kept = usize::from(surplus > 0);
         let majority = 2 * forward > same.len();
         let mut left = kept;
+        if kept == 0 {
+            pairs.extend(same.iter().map(|key| key.2).min());
+        }
         for key in same {
             if left > 0 && key.1 == majority {
                 left -= 1;
@@ -187,6 +192,9 @@ fn drop_opposite_pairs(work: &mut Work) {
             }
         }
     }
+    for stays in double_sided(work, &pairs, &gone) {
+        gone[stays] = false;
+    }
     let dropped = gone.iter().filter(|gone| **gone).count();
     if dropped > 0 {
         let (mut triangle, mut source) = (gone.iter(), gone.iter());
@@ -194,6 +202,49 @@ fn drop_opposite_pairs(work: &mut Work) {
         work.source.retain(|_| !source.next().copied().unwrap_or(false));
         work.report.dropped += dropped;
     }
+}
+
+/// Of the triangles that are drawn from both sides, one for each pair, those that form a closed surface apart
+/// from all triangles that stay; all of them if none stays.
+fn double_sided(work: &Work, pairs: &[usize], gone: &[bool]) -> Vec<usize> {
+    if !gone.contains(&false) || pairs.is_empty() {
+        return pairs.to_vec();
+    }
+    let edges_of = |triangle: usize| {
+        let [a, b, c] = work.triangles[triangle];
+        [[a, b], [b, c], [c, a]].map(|[p, q]| [p.min(q), p.max(q)])
+    };
+    let mut at_edge: BTreeMap<[u32; 2], Vec<usize>> = BTreeMap::new();
+    for (number, pair) in pairs.iter().enumerate() {
+        edges_of(*pair).into_iter().for_each(|edge| at_edge.entry(edge).or_default().push(number));
+    }
+    let mut ends: BTreeSet<[u32; 2]> =
+        at_edge.iter().filter(|(_, pairs)| pairs.len() % 2 == 1).map(|(edge, _)| *edge).collect();
+    let staying = (0..gone.len()).filter(|triangle| !gone[*triangle]).flat_map(edges_of);
+    ends.extend(staying.filter(|edge| at_edge.contains_key(edge)));
+    let mut stays = Vec::new();
+    let mut seen = vec![false; pairs.len()];
+    for first in 0..pairs.len() {
+        if std::mem::replace(&mut seen[first], true) {
+            continue;
+        }
+        let (mut patch, mut next, mut is_closed) = (vec![first], 0, true);
+        while let Some(&number) = patch.get(next) {
+            next += 1;
+            for edge in edges_of(pairs[number]) {
+                is_closed &= !ends.contains(&edge);
+                for other in at_edge.get(&edge).into_iter().flatten() {
+                    if !std::mem::replace(&mut seen[*other], true) {
+                        patch.push(*other);
+                    }
+                }
+            }
+        }
+        if is_closed {
+            stays.extend(patch.iter().map(|number| pairs[*number]));
+        }
+    }
+    stays
 }
 
 /// Leaves out vertices that no triangle uses.

@@ -9,6 +9,7 @@
 use std::collections::BTreeMap;
 
 use super::malformed::Malformed;
+use super::polygon;
 use super::welder::Welder;
 use crate::geometry::SurfaceMesh;
 use crate::io::xml::{self, Element};
@@ -29,15 +30,17 @@ impl Affine {
     fn apply(&self, point: &Vector3) -> Vector3 {
         self.linear * point + self.offset
     }
+    /// The 4x4 matrix of an element, row by row.
+    fn matrix(element: &Element) -> Result<Affine, Malformed> {
+        let m = exactly::<16>(element)?;
+        let linear = Matrix3::new(m[0], m[1], m[2], m[4], m[5], m[6], m[8], m[9], m[10]);
+        Ok(Affine { linear, offset: Vector3::new(m[3], m[7], m[11]) })
+    }
     /// The map of a node's transform element; `None` for other elements.
     fn of(element: &Element) -> Result<Option<Affine>, Malformed> {
         let linear = |linear: Matrix3| Some(Affine { linear, offset: Vector3::zeros() });
         Ok(match element.name.as_str() {
-            "matrix" => {
-                let m = exactly::<16>(element)?;
-                let linear = Matrix3::new(m[0], m[1], m[2], m[4], m[5], m[6], m[8], m[9], m[10]);
-                Some(Affine { linear, offset: Vector3::new(m[3], m[7], m[11]) })
-            }
+            "matrix" => Some(Affine::matrix(element)?),
             "translate" => Some(Affine { linear: Matrix3::identity(), offset: exactly::<3>(element)?.into() }),
             "scale" => linear(Matrix3::from_diagonal(&exactly::<3>(element)?.into())),
             "rotate" => {
@@ -151,10 +154,14 @@ fn add_node(node: &Element, X: &Affine, ids: &Ids, depth: usize, gathered: &mut 
                 add_geometry(geometry, &X, ids, &mut gathered.welder)?;
             }
             "instance_controller" => {
-                // A skinned mesh in its rest shape.
+                // A skinned mesh in its rest shape, which `bind_shape_matrix` places.
                 let skin = target(child, "url", ids).and_then(|controller| controller.child("skin"));
                 let geometry = skin.and_then(|skin| target(skin, "source", ids));
-                add_geometry(geometry.ok_or_else(|| dangling(child, "url"))?, &X, ids, &mut gathered.welder)?;
+                let bound = match skin.and_then(|skin| skin.child("bind_shape_matrix")) {
+                    Some(matrix) => X.after(&Affine::matrix(matrix)?),
+                    None => X,
+                };
+                add_geometry(geometry.ok_or_else(|| dangling(child, "url"))?, &bound, ids, &mut gathered.welder)?;
             }
             _ => {}
         }
@@ -188,7 +195,7 @@ fn add_geometry(geometry: &Element, X: &Affine, ids: &Ids, welder: &mut Welder) 
         }
         let Some((offset, vertices)) = vertex_input else { continue };
         let positions = positions(vertices, ids)?;
-        let polygons = polygons(primitive, stride, offset)?;
+        let polygons = polygons(primitive, stride, offset, &positions)?;
         let corner = |index: usize| {
             let out = || Malformed::new(format!("vertex indices below {}", positions.len()), index.to_string());
             let point = positions.get(index).ok_or_else(out)?;
@@ -229,7 +236,12 @@ fn positions(vertices: &Element, ids: &Ids) -> Result<Vec<Vector3>, Malformed> {
 }
 
 /// The triangles of a primitive, as indices of positions; each `<p>` holds `stride` indices per corner.
-fn polygons(primitive: &Element, stride: usize, offset: usize) -> Result<Vec<[usize; 3]>, Malformed> {
+fn polygons(
+    primitive: &Element,
+    stride: usize,
+    offset: usize,
+    positions: &[Vector3],
+) -> Result<Vec<[usize; 3]>, Malformed> {
     let mut triangles = Vec::new();
     let corners_of = |p: &Element| -> Result<Vec<usize>, Malformed> {
         let indices: Vec<usize> = numbers(p)?;
@@ -251,7 +263,7 @@ fn polygons(primitive: &Element, stride: usize, offset: usize) -> Result<Vec<[us
             let mut rest = corners.as_slice();
             for count in counts {
                 let (polygon, after) = rest.split_at(count);
-                fan(polygon, &mut triangles);
+                cut(&[polygon.to_vec()], positions, &mut triangles)?;
                 rest = after;
             }
         }
@@ -265,19 +277,33 @@ fn polygons(primitive: &Element, stride: usize, offset: usize) -> Result<Vec<[us
                 }));
             }
         }
+        "trifans" => {
+            for p in primitive.children("p") {
+                let corners = corners_of(p)?;
+                triangles.extend((2..corners.len()).map(|k| [corners[0], corners[k - 1], corners[k]]));
+            }
+        }
         _ => {
-            let holed = primitive.children("ph").filter_map(|ph| ph.child("p"));
-            for p in primitive.children("p").chain(holed) {
-                fan(&corners_of(p)?, &mut triangles);
+            for p in primitive.children("p") {
+                cut(&[corners_of(p)?], positions, &mut triangles)?;
+            }
+            for holed in primitive.children("ph") {
+                let loops = holed.children("p").take(1).chain(holed.children("h")).map(corners_of);
+                cut(&loops.collect::<Result<Vec<_>, _>>()?, positions, &mut triangles)?;
             }
         }
     }
     Ok(triangles)
 }
 
-/// A convex polygon as triangles from its first corner.
-fn fan(polygon: &[usize], triangles: &mut Vec<[usize; 3]>) {
-    for k in 2..polygon.len() {
-        triangles.push([polygon[0], polygon[k - 1], polygon[k]]);
-    }
+/// Cuts a polygon, its outline and its holes, into triangles.
+fn cut(loops: &[Vec<usize>], positions: &[Vector3], triangles: &mut Vec<[usize; 3]>) -> Result<(), Malformed> {
+    let point = |index: &usize| {
+        let out = || Malformed::new(format!("vertex indices below {}", positions.len()), index.to_string());
+        positions.get(*index).copied().ok_or_else(out)
+    };
+    let outlines = loops.iter().map(|corners| corners.iter().map(point).collect()).collect::<Result<Vec<_>, _>>()?;
+    let numbers = loops.concat();
+    triangles.extend(polygon::triangles(&outlines).into_iter().map(|corners| corners.map(|corner| numbers[corner])));
+    Ok(())
 }

@@ -24,8 +24,19 @@ use crate::math::{Matrix3, Vector3};
 const NODE_DEPTH_MAX: usize = 100;
 /// The largest number of nodes, counting each visit.
 const NODES_MAX: usize = 100_000;
-/// Extensions that store vertices in another way: a file that requires one cannot be read.
-const COMPRESSED: [&str; 3] = ["KHR_draco_mesh_compression", "EXT_meshopt_compression", "KHR_meshopt_compression"];
+/// Extensions that change no triangle, by the beginnings of their names. A file that requires another one, such
+/// as compressed vertices or instances, would be read with parts missing.
+const HARMLESS: [&str; 9] = [
+    "KHR_materials_",
+    "KHR_texture_",
+    "EXT_texture_",
+    "MSFT_texture_",
+    "KHR_lights_",
+    "EXT_lights_",
+    "KHR_mesh_quantization",
+    "KHR_xmp",
+    "KHR_animation_",
+];
 
 /// Affine map of points p -> linear p + offset.
 #[derive(Clone, Copy)]
@@ -46,27 +57,39 @@ pub(super) fn read(bytes: &[u8], folder: &Path) -> Result<SurfaceMesh, Malformed
     let (text, binary) = if bytes.starts_with(b"glTF") { chunks(bytes)? } else { (bytes, None) };
     let root: Root = gltf_json::deserialize::from_slice(text)
         .map_err(|error| Malformed::new("a JSON description of glTF 2.0", error.to_string()))?;
-    if let Some(name) = root.extensions_required.iter().find(|name| COMPRESSED.contains(&name.as_str())) {
-        return Err(Malformed::new("vertices that are not compressed", format!("the extension {name}")));
+    let is_harmless = |name: &String| HARMLESS.iter().any(|known| name.starts_with(known));
+    if let Some(name) = root.extensions_required.iter().find(|name| !is_harmless(name)) {
+        let expected = "vertices that are neither compressed nor made by an extension";
+        return Err(Malformed::new(expected, format!("the required extension {name}")));
     }
     let buffers = buffers(&root, binary, folder)?;
     let mut reader = Reader { root: &root, buffers, welder: Welder::default(), nodes: 0 };
     let z_up = Matrix3::new(1.0, 0.0, 0.0, 0.0, 0.0, -1.0, 0.0, 1.0, 0.0);
     let X = Affine { linear: z_up, offset: Vector3::zeros() };
-    let scene = root.scene.as_ref().map_or(0, Index::value);
-    match root.scenes.get(scene) {
-        Some(scene) => {
-            for index in &scene.nodes {
-                reader.add_node(item(&root.nodes, index, "node")?, &X, 0)?;
-            }
-        }
-        None => {
-            for mesh in &root.meshes {
-                reader.add_mesh(mesh, &X)?;
-            }
+    match &root.scene {
+        Some(index) => reader.add_nodes(&item(&root.scenes, index, "scene")?.nodes, &X)?,
+        None => match root.scenes.first() {
+            Some(scene) => reader.add_nodes(&scene.nodes, &X)?,
+            None => reader.add_nodes(&roots(&root), &X)?,
+        },
+    }
+    if root.nodes.is_empty() {
+        for mesh in &root.meshes {
+            reader.add_mesh(mesh, &X)?;
         }
     }
     Ok(reader.welder.finish())
+}
+
+/// The nodes that are no child of another one.
+fn roots(root: &Root) -> Vec<Index<Node>> {
+    let mut is_child = vec![false; root.nodes.len()];
+    for index in root.nodes.iter().flat_map(|node| node.children.iter().flatten()) {
+        if let Some(child) = is_child.get_mut(index.value()) {
+            *child = true;
+        }
+    }
+    (0_u32..).zip(is_child).filter(|(_, is_child)| !is_child).map(|(number, _)| Index::new(number)).collect()
 }
 
 /// The element of `list` that `index` names.
@@ -122,12 +145,26 @@ fn embedded(data: &str) -> Result<Vec<u8>, Malformed> {
 
 /// The bytes of a file in `folder` or below: a mesh names no file elsewhere.
 fn beside(uri: &str, folder: &Path) -> Result<Vec<u8>, Malformed> {
-    let relative = Path::new(uri);
+    let name = decoded(uri);
+    let relative = Path::new(&name);
     if !relative.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir)) {
         return Err(Malformed::new("buffers in the folder of the mesh or below", format!("`{uri}`")));
     }
     limits::read(&folder.join(relative), limits::MESH_BYTES_MAX)
         .map_err(|error| Malformed::new(format!("the buffer `{uri}` beside the mesh"), error.to_string()))
+}
+
+/// A name without its percent signs: `my%20part.bin` is `my part.bin`.
+fn decoded(uri: &str) -> String {
+    let mut bytes = Vec::with_capacity(uri.len());
+    let mut rest = uri.as_bytes();
+    while let Some((first, others)) = rest.split_first() {
+        let digits = others.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
+        let byte = digits.filter(|_| *first == b'%').and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        bytes.push(byte.unwrap_or(*first));
+        rest = if byte.is_some() { &others[2..] } else { others };
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// The map of a node: its matrix (column by column), or scale, then rotation, then translation.
@@ -145,6 +182,12 @@ fn map(node: &Node) -> Affine {
 }
 
 impl Reader<'_> {
+    /// Appends the meshes of nodes at the top.
+    fn add_nodes(&mut self, nodes: &[Index<Node>], X: &Affine) -> Result<(), Malformed> {
+        let root = self.root;
+        nodes.iter().try_for_each(|index| self.add_node(item(&root.nodes, index, "node")?, X, 0))
+    }
+
     /// Appends the mesh of `node` and of the nodes below it; `X` maps from the parent's frame.
     fn add_node(&mut self, node: &Node, X: &Affine, depth: usize) -> Result<(), Malformed> {
         self.nodes += 1;

@@ -9,6 +9,7 @@ mod collada;
 mod gltf;
 mod malformed;
 mod obj;
+mod polygon;
 mod stl;
 mod vtk;
 mod vtk_write;

@@ -1,16 +1,17 @@
-//! Wavefront OBJ, read by `tobj`. All groups of the file become one mesh; polygons are cut into triangles.
+//! Wavefront OBJ, read by `tobj`. All groups of the file become one mesh; polygons are cut into triangles
+//! ([`polygon`]).
 
 use std::borrow::Cow;
 
 use super::malformed::Malformed;
+use super::polygon;
 use super::welder::Welder;
 use crate::geometry::SurfaceMesh;
 use crate::math::Vector3;
 
 /// Reads an OBJ file; lines, points, materials, normals and texture coordinates are ignored.
 pub(super) fn read(bytes: &[u8]) -> Result<SurfaceMesh, Malformed> {
-    let options =
-        tobj::LoadOptions { triangulate: true, ignore_points: true, ignore_lines: true, ..Default::default() };
+    let options = tobj::LoadOptions { ignore_points: true, ignore_lines: true, ..Default::default() };
     let text = vertices_and_faces(bytes)?;
     let mut reader = text.as_slice();
     let (models, _) = tobj::load_obj_buf(&mut reader, &options, |_| Ok(Default::default()))
@@ -23,8 +24,17 @@ pub(super) fn read(bytes: &[u8]) -> Result<SurfaceMesh, Malformed> {
             xyz.map(|x| Vector3::new(x[0], x[1], x[2]))
                 .ok_or_else(|| Malformed::new("faces between vertices of the file", format!("vertex {corner}")))
         };
-        for corners in model.mesh.indices.chunks_exact(3) {
-            welder.triangle([position(&corners[0])?, position(&corners[1])?, position(&corners[2])?]);
+        // Without numbers of corners, all faces are triangles.
+        let mut arities = model.mesh.face_arities.iter().map(|count| *count as usize);
+        let mut rest = model.mesh.indices.as_slice();
+        while !rest.is_empty() {
+            let count = arities.next().unwrap_or(3).clamp(1, rest.len());
+            let (face, others) = rest.split_at(count);
+            rest = others;
+            let corners = [face.iter().map(position).collect::<Result<Vec<_>, _>>()?];
+            for triangle in polygon::triangles(&corners) {
+                welder.triangle(triangle.map(|corner| corners[0][corner]));
+            }
         }
     }
     Ok(welder.finish())
@@ -37,7 +47,8 @@ pub(super) fn read(bytes: &[u8]) -> Result<SurfaceMesh, Malformed> {
 fn vertices_and_faces(bytes: &[u8]) -> Result<Vec<u8>, Malformed> {
     let mut kept = Vec::with_capacity(bytes.len());
     let (mut vertices, mut last_used) = (0, 0);
-    let mut lines = bytes.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+    let line_end = if bytes.contains(&b'\n') { b'\n' } else { b'\r' };
+    let mut lines = bytes.split(|byte| *byte == line_end).map(<[u8]>::trim_ascii);
     while let Some(first) = lines.next() {
         let mut line = Cow::Borrowed(first);
         while let Some(begun) = line.strip_suffix(b"\\") {

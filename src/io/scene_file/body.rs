@@ -6,7 +6,9 @@ use super::address::resolve;
 use super::error::{Place, SceneError};
 use super::reader::{Named, Range, Section, list, number, text, vector, wrong_type};
 use super::yaml::{Node, Value};
+use crate::contact::ContactProperties;
 use crate::geometry::SurfaceMesh;
+use crate::geometry::fill::{FillSettings, fill};
 use crate::geometry::make::{boundary, hull, second_moments};
 use crate::geometry::surface_check::check_surface;
 use crate::io::mesh_files::{self, MeshData};
@@ -137,8 +139,14 @@ fn read_mesh(node: &Node) -> Result<BodyShape, SceneError> {
 }
 
 impl BodySpec {
-    /// The body as a URDF of one link called `name`.
-    pub(super) fn urdf(&self, name: &str, packages: &PackageMap) -> Result<String, SceneError> {
+    /// The body as a URDF of one link called `name`. The mass of an open mesh is that of its wrap, if
+    /// `properties` have one.
+    pub(super) fn urdf(
+        &self,
+        name: &str,
+        packages: &PackageMap,
+        properties: &ContactProperties,
+    ) -> Result<String, SceneError> {
         let name = escape(name);
         let shape = match &self.shape {
             BodyShape::Box(size) => format!("<box size=\"{}\"/>", three(size)),
@@ -158,7 +166,7 @@ impl BodySpec {
         let color = self.color.map_or(String::new(), |color| {
             format!("<material name=\"{name}_color\"><color rgba=\"{} 1\"/></material>", three(&color))
         });
-        let inertial = self.inertial(packages)?;
+        let inertial = self.inertial(packages, properties)?;
         Ok(format!(
             "<?xml version=\"1.0\"?>\n<robot name=\"{name}\" xmlns:drake=\"https://drake.mit.edu\">\n<link name=\"{name}\">\n\
              {inertial}<visual><geometry>{shape}</geometry>{color}</visual>\n\
@@ -166,11 +174,11 @@ impl BodySpec {
         ))
     }
 
-    fn inertial(&self, packages: &PackageMap) -> Result<String, SceneError> {
+    fn inertial(&self, packages: &PackageMap, properties: &ContactProperties) -> Result<String, SceneError> {
         if matches!(self.mass, Mass::None) {
             return Ok(String::new());
         }
-        let Moments { volume, centroid, second } = self.moments(packages)?;
+        let Moments { volume, centroid, second } = self.moments(packages, properties)?;
         let mass = match self.mass {
             Mass::Density(density) => density * volume,
             Mass::Total(mass) => mass,
@@ -185,7 +193,7 @@ impl BodySpec {
         Ok(text + "/></inertial>\n")
     }
 
-    fn moments(&self, packages: &PackageMap) -> Result<Moments, SceneError> {
+    fn moments(&self, packages: &PackageMap, properties: &ContactProperties) -> Result<Moments, SceneError> {
         let centred = |volume: f64, second: Vector3| Moments {
             volume,
             centroid: Vector3::zeros(),
@@ -213,7 +221,7 @@ impl BodySpec {
                 centred(volume, Vector3::new(across, across, along))
             }
             BodyShape::Mesh { file, scale, convex } => {
-                mesh_moments(&read_surface(file, scale, packages)?, file, *convex)?
+                mesh_moments(&read_surface(file, scale, packages)?, file, *convex, properties)?
             }
         })
     }
@@ -233,7 +241,12 @@ fn read_surface(address: &Named, scale: &Vector3, packages: &PackageMap) -> Resu
     }
 }
 
-fn mesh_moments(surface: &SurfaceMesh, file: &Named, convex: bool) -> Result<Moments, SceneError> {
+fn mesh_moments(
+    surface: &SurfaceMesh,
+    file: &Named,
+    convex: bool,
+    properties: &ContactProperties,
+) -> Result<Moments, SceneError> {
     let remedy = "repair the mesh, or describe the body in a URDF file with its inertia";
     let refused = |problem: String| SceneError::Conflict {
         place: file.place.clone(),
@@ -241,7 +254,16 @@ fn mesh_moments(surface: &SurfaceMesh, file: &Named, convex: bool) -> Result<Mom
     };
     let (volume, centroid, second) = match convex {
         true => second_moments(&hull(&surface.vertices).map_err(|defect| refused(defect.to_string()))?),
-        false => check_surface(surface).map_err(|defect| refused(defect.to_string()))?.second_moments(),
+        false => match (check_surface(surface), properties.wrap) {
+            (Ok(checked), _) => checked.second_moments(),
+            (Err(_), Some(_)) => {
+                let (wrap, resolution_hint) = (properties.wrap, properties.mesh_resolution_hint);
+                let settings = FillSettings { wrap, resolution_hint, ..FillSettings::default() };
+                let filling = fill(surface, &settings).map_err(|error| refused(error.to_string()))?;
+                second_moments(&boundary(&filling.mesh).map_err(|error| refused(error.to_string()))?)
+            }
+            (Err(defect), None) => return Err(refused(defect.to_string())),
+        },
     };
     match volume > 0.0 {
         true => Ok(Moments { volume, centroid, second }),

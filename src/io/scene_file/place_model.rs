@@ -51,7 +51,9 @@ pub(super) fn load_model<'a>(
     let (urdf_text, file, folder) = match (&spec.text, &spec.body) {
         (Some((text, folder)), _) => (text.clone(), PathBuf::from(&spec.urdf.name), folder.clone()),
         (None, Some(body)) => {
-            let text = body.urdf(&spec.name.name, packages)?;
+            let rules = spec.materials.iter().map(|rule| &rule.properties);
+            let properties = rules.fold(ContactProperties::default(), |all, rule| rule.or(&all));
+            let text = body.urdf(&spec.name.name, packages, &properties)?;
             (text, PathBuf::from(body.place.to_string()), folder_of(&spec.urdf).to_path_buf())
         }
         (None, None) => {

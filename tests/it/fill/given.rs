@@ -42,6 +42,27 @@ fn vertices_at_the_same_place_are_welded() {
     assert_eq!(repaired(&shaken).1.mesh.vertices.len(), 8);
 }
 
+/// A cube drawn from both sides, as files without a definite outside are, alone and beside a cube that is not;
+/// and a fin drawn so on a cube, which encloses nothing. Regression: all such triangles were removed.
+#[test]
+fn a_closed_surface_drawn_from_both_sides_is_kept() {
+    let mut double = cube();
+    double.triangles.extend(cube().triangles.iter().map(|[a, b, c]| [*a, *c, *b]));
+    let (volume, checked) = repaired(&double);
+    assert!((volume - 1.0).abs() < 1e-12);
+    assert_eq!((checked.mesh.triangles.len(), checked.report.dropped), (12, 12));
+    let mut both = double.clone();
+    both.vertices.extend(cube().vertices.iter().map(|p| p + Vector3::new(3.0, 0.0, 0.0)));
+    both.triangles.extend(cube().triangles.iter().map(|t| t.map(|vertex| vertex + 8)));
+    assert!((repaired(&both).0 - 2.0).abs() < 1e-12);
+    let mut fin = cube();
+    let tip = fin.vertices.len() as u32;
+    fin.vertices.push(Vector3::new(2.0, 0.0, 0.0));
+    let [a, b, _] = fin.triangles[0];
+    fin.triangles.extend([[a, b, tip], [b, a, tip]]);
+    assert_eq!(repaired(&fin).1.mesh, cube());
+}
+
 #[test]
 fn an_inverted_surface_is_turned() {
     let mut surface = cube();

@@ -44,7 +44,7 @@ pub(super) fn bridge() -> SurfaceMesh {
 }
 
 /// The prism of an outline (counter-clockwise) from z = -half to half.
-pub(super) fn prism(outline: &[[f64; 2]], half: f64, caps: &[[u32; 3]]) -> SurfaceMesh {
+pub(crate) fn prism(outline: &[[f64; 2]], half: f64, caps: &[[u32; 3]]) -> SurfaceMesh {
     let count = outline.len() as u32;
     let at = |z: f64| outline.iter().map(move |[x, y]| Vector3::new(*x, *y, z));
     let mut triangles: Vec<[u32; 3]> = caps.iter().map(|&[a, b, c]| [a, c, b]).collect();

@@ -92,6 +92,44 @@ fn gltf_buffers_are_found_inside_and_beside_the_file() {
     }
 }
 
+/// A file without scenes has the nodes that no other node contains. Regression: its meshes were read without
+/// their nodes.
+#[test]
+fn gltf_nodes_count_without_a_scene() {
+    let text = description("", r#", "scale": [2, 1, 1]"#);
+    let without = text.replace(r#""scene": 0, "scenes": [{"nodes": [0]}],"#, "");
+    assert_ne!(text, without);
+    let read = |text: &str| surface(read_bytes(&glb(text, &tetrahedron()), "t.glb".as_ref(), &ONE));
+    assert_eq!(read(&without), read(&text));
+}
+
+/// A buffer's name has percent signs for spaces, as Blender writes it.
+#[test]
+fn gltf_buffer_names_are_decoded() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("gltf_decoded");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("my part.bin"), tetrahedron()).unwrap();
+    let text = description(r#", "uri": "my%20part.bin""#, "");
+    assert_eq!(volume(&surface(read_bytes(text.as_bytes(), &folder.join("t.gltf"), &ONE))), 1.0 / 6.0);
+    // A percent sign does not lead out of the folder.
+    let text = description(r#", "uri": "%2e%2e/gltf_decoded/my%20part.bin""#, "");
+    assert!(read_bytes(text.as_bytes(), &folder.join("t.gltf"), &ONE).is_err());
+}
+
+/// A required extension may add parts, as instances do: the file is refused. Those of materials do not.
+#[test]
+fn gltf_extensions_that_add_parts_are_refused() {
+    let read = |name: &str| {
+        let text = description("", "").replacen('{', &format!(r#"{{"extensionsRequired": ["{name}"], "#), 1);
+        read_bytes(&glb(&text, &tetrahedron()), "t.glb".as_ref(), &ONE)
+    };
+    assert!(read("KHR_materials_unlit").is_ok());
+    for name in ["EXT_mesh_gpu_instancing", "KHR_draco_mesh_compression"] {
+        let message = read(name).unwrap_err().to_string();
+        assert!(message.contains(name), "{message}");
+    }
+}
+
 /// Each byte of the file is replaced, and the file is cut after each: it is read or refused.
 #[test]
 fn cut_and_damaged_gltf_files_never_panic() {

@@ -79,6 +79,48 @@ fn all_solids_of_an_stl_text_are_read() {
     assert!(message.contains("endsolid"), "{message}");
 }
 
+/// Joined files without a newline between them, a byte-order mark, and a name with the word of the end.
+/// Regression: the second solid was left out silently, and the others were refused.
+#[test]
+fn odd_stl_texts_are_read_whole() {
+    let path = golden().join("workspace/src/stack/toy_folder/meshes/tetra.stl");
+    let one = std::fs::read_to_string(path).expect("an STL file");
+    let read = |text: &str| match read_bytes(text.as_bytes(), "t.stl".as_ref(), &ONE) {
+        Ok(MeshData::Surface(mesh)) => Ok(mesh.triangles.len()),
+        Ok(_) => panic!("a surface"),
+        Err(error) => Err(error.to_string()),
+    };
+    let other = one.replace("1 0 0", "3 0 0");
+    assert_eq!(read(&format!("{}{other}", one.trim_end())), Ok(8));
+    assert_eq!(read(&format!("\u{feff}{one}")), Ok(4));
+    let facets = one.split_once('\n').expect("lines").1;
+    assert_eq!(read(&format!("solid my endsolid part\n{facets}")), Ok(4));
+    let message = read(&format!("{one}\n; second part\n{other}")).unwrap_err();
+    assert!(message.contains("`;` in line"), "{message}");
+}
+
+#[test]
+fn obj_lines_may_end_with_a_carriage_return_alone() {
+    let text = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n";
+    let read = |text: &str| read_bytes(text.as_bytes(), "t.obj".as_ref(), &ONE).unwrap();
+    assert_eq!(read(&text.replace('\n', "\r")), read(text));
+}
+
+/// The matrix that places the mesh of a skin is applied. Regression: this mesh was ten times too small.
+#[test]
+fn the_bind_matrix_of_a_collada_skin_is_applied() {
+    let text = "<COLLADA><library_geometries><geometry id='g'><mesh><source id='s'><float_array>0 0 0 1 0 0 0 1 0 0 0 1</float_array>\
+        </source><vertices id='v'><input semantic='POSITION' source='#s'/></vertices><triangles count='4'>\
+        <input semantic='VERTEX' source='#v' offset='0'/><p>0 2 1 0 1 3 0 3 2 1 2 3</p></triangles></mesh></geometry>\
+        </library_geometries><library_controllers><controller id='c'><skin source='#g'>\
+        <bind_shape_matrix>10 0 0 5 0 10 0 0 0 0 10 0 0 0 0 1</bind_shape_matrix></skin></controller></library_controllers>\
+        <library_visual_scenes><visual_scene id='w'><node><instance_controller url='#c'/></node></visual_scene>\
+        </library_visual_scenes><scene><instance_visual_scene url='#w'/></scene></COLLADA>";
+    let MeshData::Surface(mesh) = read_bytes(text.as_bytes(), "t.dae".as_ref(), &ONE).unwrap() else { panic!() };
+    assert!((volume(&mesh) - 1000.0 / 6.0).abs() < 1e-9);
+    assert!(mesh.vertices.contains(&Vector3::new(15.0, 0.0, 0.0)), "{:?}", mesh.vertices);
+}
+
 #[test]
 fn obj_groups_become_one_closed_mesh() {
     let cube = surface(&toy("cube.obj"), [1.0; 3]);
