@@ -2,6 +2,7 @@
 
 mod defects;
 mod fits;
+mod forces;
 mod given;
 mod nested;
 mod others;

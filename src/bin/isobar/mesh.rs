@@ -27,7 +27,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "DISTANCE", value_parser = length)]
     wrap: Option<f64>,
     /// Largest distance between the surface and the filling, as in 0.02mm (or metres without a unit); the
-    /// default is 0.2 % of the size.
+    /// default is 0.15 % of the size, or 3 % of the mean thickness if that is less.
     #[arg(long, value_name = "DISTANCE", value_parser = length)]
     tolerance: Option<f64>,
     /// Depth at which the pressure reaches the modulus: the largest of the whole mesh, or half the local

@@ -53,9 +53,8 @@ const MISS_MAX: f64 = 1.5;
 /// A filling whose volume is off by more than this share is too coarse: a lattice whose edges are as long as
 /// the radius of a ball leaves out 14 % of the ball. [-]
 const VOLUME_ERROR_MAX: f64 = 0.15;
-/// Without a hint, the lattice is refined while the volume is off by more than this share: thin walls have
-/// holes. [-]
-const DEFAULT_VOLUME_ERROR_MAX: f64 = 0.015;
+/// Without a hint, the lattice is refined while the volume is off by more than this share. [-]
+const DEFAULT_VOLUME_ERROR_MAX: f64 = 0.01;
 /// From this number of tetrahedra on, the lattice is not refined for the volume alone.
 const HOLLOW_TETS_MAX: usize = 20_000;
 /// Without a given tolerance, the boundary of a filling with more tetrahedra is not divided: its edges are
@@ -445,12 +444,7 @@ fn default_spacing(surface: &SurfaceMesh, enclosed: f64) -> f64 {
 /// The area of a surface \[m²\].
 fn area(surface: &SurfaceMesh) -> f64 {
     let corners = |triangle: &[u32; 3]| triangle.map(|vertex| surface.vertices[vertex as usize]);
-    surface
-        .triangles
-        .iter()
-        .map(|triangle| corners(triangle))
-        .map(|[a, b, c]| 0.5 * (b - a).cross(&(c - a)).norm())
-        .sum()
+    surface.triangles.iter().map(corners).map(|[a, b, c]| 0.5 * (b - a).cross(&(c - a)).norm()).sum()
 }
 
 /// The reference of the quality of a filling.

@@ -1,6 +1,7 @@
 //! The boundary of a filling follows the surface to a tolerance; parts inside others; local thickness.
 
 use isobar::geometry::fill::{FieldScale, FillSettings, Filling, fill};
+use isobar::geometry::make::boundary;
 use isobar::geometry::surface_check::check_surface;
 use isobar::geometry::{MeshNote, SurfaceMesh, check_cells};
 use isobar::math::{Matrix3, Vector3};
@@ -142,8 +143,9 @@ fn the_overlap_of_parts_has_its_mass_once() {
     assert!((second[(2, 2)] / zz - 1.0).abs() < 0.02, "{} {zz}", second[(2, 2)]);
 }
 
-/// A thin bar on a cube. With the local thickness, the pressure reaches the modulus in the middle of the bar.
-/// With the depth, it reaches only the ratio of both depths times the modulus. In the cube both fields agree.
+/// A thin bar on a cube. With the local thickness, the pressure reaches the modulus in the middle of the
+/// bar. With the depth, it reaches only the ratio of both depths times the modulus. In the cube both fields
+/// agree.
 #[test]
 fn local_thickness_makes_thin_parts_as_stiff_as_thick_ones() {
     let (cube, bar) = (0.03, 0.006);
@@ -167,4 +169,32 @@ fn local_thickness_makes_thin_parts_as_stiff_as_thick_ones() {
     assert!(pressure_at(FieldScale::Depth, 0.1) < 1.05 * bar / cube);
     let [thick, deep] = [FieldScale::Thickness, FieldScale::Depth].map(|scale| pressure_at(scale, 0.0));
     assert!((thick - deep).abs() < 0.05 && deep > 0.85, "{thick} {deep}");
+}
+
+/// The body of a closed outline (radius, height) turned about z, with so many corners.
+fn turned(outline: &[[f64; 2]], corners: u32) -> SurfaceMesh {
+    let mut mesh = SurfaceMesh::default();
+    let count = outline.len() as u32;
+    for k in 0..corners {
+        let angle = std::f64::consts::TAU * f64::from(k) / f64::from(corners);
+        mesh.vertices.extend(outline.iter().map(|[r, z]| Vector3::new(r * angle.cos(), r * angle.sin(), *z)));
+        for i in 0..count {
+            let at = |k: u32, i: u32| (k % corners) * count + i % count;
+            mesh.triangles
+                .extend([[at(k, i), at(k + 1, i), at(k + 1, i + 1)], [at(k, i), at(k + 1, i + 1), at(k, i + 1)]]);
+        }
+    }
+    mesh
+}
+
+/// The wall of a tube, as thick as the edges of the first lattice, is filled without slits: the boundary has
+/// one handle (vertices minus half the triangles: 0), and the volume is right.
+#[test]
+fn a_curved_wall_has_no_slits() {
+    let tube = turned(&[[0.028, 0.0], [0.030, 0.0], [0.030, 0.08], [0.028, 0.08]], 48);
+    let filling = with(&tube, FillSettings::default());
+    let border = boundary(&filling.mesh).unwrap();
+    assert_eq!(border.vertices.len() as i64 - border.triangles.len() as i64 / 2, 0);
+    let error = filling.quality.volume_error;
+    assert!(error.abs() < 0.01, "{error}, {} tetrahedra", filling.mesh.tets.len());
 }
