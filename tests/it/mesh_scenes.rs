@@ -1,5 +1,5 @@
-//! The scenes of meshes, in `config/meshes`: things lie, stand, hang, nest and are held as their shapes demand,
-//! and a peg goes into its hole.
+//! The scenes of meshes, in `config/meshes`: things lie, stand, hang, nest and are held as their shapes
+//! demand, and a peg goes into its hole.
 
 use std::path::Path;
 
@@ -86,10 +86,10 @@ fn a_peg_that_is_too_wide_stays_outside() {
     }
 }
 
-/// Law of jamming at two points [Whitney 1982]: a load F, e beside the axis, with the weight W at the axis, is
-/// carried by two normal forces F e / l and their friction 2 mu F e / l, if that exceeds F + W: e above l (1 +
-/// W/F)/(2 mu) = 16.1 mm for l = 15 mm jams the peg, and less drives it in. The bound moves by the widths of
-/// the contacts, and here by less than 12 %.
+/// Law of jamming at two points [Whitney 1982]: a load F, e beside the axis, with the weight W at the axis,
+/// is carried by two normal forces F e / l and their friction 2 mu F e / l, if that exceeds F + W: e above l
+/// (1 + W/F)/(2 mu) = 16.1 mm for l = 15 mm jams the peg, and less drives it in. The bound moves by the
+/// widths of the contacts, and here by less than 12 %.
 #[test]
 fn an_eccentric_load_jams_a_peg() {
     for clearance in ["100", "50"] {
@@ -134,7 +134,8 @@ fn friction_holds_a_peg_that_is_pressed_aside() {
     }
 }
 
-/// A mug hangs from a peg by its handle, at rest: the peg carries its weight, and its centre of mass is below.
+/// A mug hangs from a peg by its handle, at rest: the peg carries its weight, and its centre of mass is
+/// below.
 #[test]
 fn a_mug_hangs_by_its_handle() {
     let loaded = load("mug_hangs", &[]);
@@ -156,8 +157,8 @@ fn a_cone_stands_on_its_plate() {
     assert!(place(&now, cone).z.abs() < 2e-5 && upright(&now, cone) > 1.0 - 1e-8, "{}", now.X_WB[cone]);
 }
 
-/// Law: cones with walls of 5 mm across the axis and a slope of 45 mm on 35 mm nest 5 x 45/35 = 6.43 mm higher;
-/// friction may hold the upper one up to 0.2 mm beside the axis, higher by 9/7 of that.
+/// Law: cones with walls of 5 mm across the axis and a slope of 45 mm on 35 mm nest 5 x 45/35 = 6.43 mm
+/// higher; friction may hold the upper one up to 0.2 mm beside the axis, higher by 9/7 of that.
 #[test]
 fn bowls_nest() {
     let loaded = load("bowls", &[]);
@@ -182,14 +183,14 @@ fn a_banana_lies_on_a_plate() {
     assert!((force(&now, banana) - Vector3::z() * 0.15 * GRAVITY).norm() < 0.01, "{}", force(&now, banana));
 }
 
-/// A gripper holds a fork by its handle: each finger presses with its effort of 20 N, and the fork rises with
-/// the hand, which its weight of 0.6 N lowers by 60 um.
+/// A gripper holds a fork by its handle: each finger presses with its effort of 20 N, and the fork rises by
+/// the 50 mm of the hand. Before, it falls by 0.5 mm while the fingers close by 0.5 mm at 50 mm/s.
 #[test]
 fn a_fork_is_held() {
     let loaded = load("fork", &[]);
     let (now, _) = run(&loaded, 1.8, 0.0, "fork");
     let fork = body(&loaded, "fork");
-    assert!((place(&now, fork).z - 0.14).abs() < 3e-4, "{}", place(&now, fork));
+    assert!((0.139..0.14).contains(&place(&now, fork).z), "{}", place(&now, fork));
     assert!((force(&now, fork) - Vector3::z() * 0.06 * GRAVITY).norm() < 0.01, "{}", force(&now, fork));
     for finger in ["left_finger", "right_finger"] {
         let pressed = force(&now, body(&loaded, finger)).y.abs();

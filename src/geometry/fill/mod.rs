@@ -444,12 +444,7 @@ fn default_spacing(surface: &SurfaceMesh, enclosed: f64) -> f64 {
 /// The area of a surface \[m²\].
 fn area(surface: &SurfaceMesh) -> f64 {
     let corners = |triangle: &[u32; 3]| triangle.map(|vertex| surface.vertices[vertex as usize]);
-    surface
-        .triangles
-        .iter()
-        .map(|triangle| corners(triangle))
-        .map(|[a, b, c]| 0.5 * (b - a).cross(&(c - a)).norm())
-        .sum()
+    surface.triangles.iter().map(corners).map(|[a, b, c]| 0.5 * (b - a).cross(&(c - a)).norm()).sum()
 }
 
 /// The reference of the quality of a filling.

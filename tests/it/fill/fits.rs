@@ -143,8 +143,9 @@ fn the_overlap_of_parts_has_its_mass_once() {
     assert!((second[(2, 2)] / zz - 1.0).abs() < 0.02, "{} {zz}", second[(2, 2)]);
 }
 
-/// A thin bar on a cube. With the local thickness, the pressure reaches the modulus in the middle of the bar.
-/// With the depth, it reaches only the ratio of both depths times the modulus. In the cube both fields agree.
+/// A thin bar on a cube. With the local thickness, the pressure reaches the modulus in the middle of the
+/// bar. With the depth, it reaches only the ratio of both depths times the modulus. In the cube both fields
+/// agree.
 #[test]
 fn local_thickness_makes_thin_parts_as_stiff_as_thick_ones() {
     let (cube, bar) = (0.03, 0.006);

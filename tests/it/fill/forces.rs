@@ -68,9 +68,9 @@ fn integral_of_depth(surface: &SurfaceMesh, low: &Vector3, high: &Vector3, z: f6
     sum * width * length
 }
 
-/// Prints the table of docs/results/meshes.md. Law: the field is interpolated linearly between vertices where
-/// it is exact, and a distance in a convex body is concave, so that the force is too small, and the error falls
-/// at least by a third when edges are halved.
+/// Prints the table of docs/results/meshes.md. Law: the field is interpolated linearly between vertices
+/// where it is exact, and a distance in a convex body is concave, so that the force is too small, and the
+/// error falls at least by a third when edges are halved.
 #[test]
 #[ignore = "a table of ten meshes; takes a minute"]
 fn a_plane_is_pressed_on_ten_meshes() {
