@@ -42,7 +42,8 @@ impl Case {
         simulation
     }
 
-    /// Derivatives of the step from the state of the case, or of the step with a barrier of weight `kappa` [J].
+    /// Derivatives of the step from the state of the case, or of the step with a barrier of weight `kappa`
+    /// [J].
     pub(super) fn derivatives(&self, kappa: Option<f64>) -> QuasistaticDerivatives {
         let simulation = self.simulation(self.state.clone());
         let mut derivatives = QuasistaticDerivatives::new(&simulation).expect("a quasistatic simulation");

@@ -26,8 +26,8 @@ fn block(push: f64, v0: &[f64; 6]) -> ContactProblem {
     problem
 }
 
-/// Newton's method on the velocities alone takes 23 steps, because each line search ends where the friction of
-/// the first contact turns.
+/// Newton's method on the velocities alone takes 23 steps, because each line search ends where the friction
+/// of the first contact turns.
 #[test]
 fn many_contacts_that_stop_sliding_take_few_steps() {
     let (problem, v0) = row_of_blocks();
