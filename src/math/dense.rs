@@ -107,9 +107,9 @@ pub fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(x, y)| x * y).sum()
 }
 
-/// The weights w that minimise |target - sum w_j vectors_j|, by normal equations; `regularization` is relative
-/// to their largest diagonal entry. Weights are 0 for vectors that are not given, and if nothing determines
-/// them.
+/// The weights w that minimise |target - sum w_j vectors_j|, by normal equations; `regularization` is
+/// relative to their largest diagonal entry. Weights are 0 for vectors that are not given, and if nothing
+/// determines them.
 pub fn least_squares<const N: usize>(vectors: &[Vec<f64>], target: &[f64], regularization: f64) -> [f64; N] {
     let (mut matrix, mut weights) = ([[0.0; N]; N], [0.0; N]);
     let n = vectors.len();

@@ -336,7 +336,11 @@ impl Unsettled {
 
 /// The end of a message about geometries that overlap.
 fn overlapping(overlap: &f64) -> String {
-    if *overlap > OVERLAP { format!("; geometries overlap by {overlap:.1e} m and cannot move apart") } else { String::new() }
+    if *overlap > OVERLAP {
+        format!("; geometries overlap by {overlap:.1e} m and cannot move apart")
+    } else {
+        String::new()
+    }
 }
 
 /// A simulated time without the rounding of a product: a whole number of nanoseconds \[s\].
