@@ -207,7 +207,7 @@ const WEAK_PART: f64 = 0.1;
 
 /// Bodies whose overlap is not due to a load separate at this part of the speed that a body gains in free
 /// fall during a step, if the step is long compared with their contact. At the full speed, a die that lands
-/// on an edge would rock from edge to edge for ever. [-]
+/// on an edge would rock from edge to edge without limit. [-]
 const RECOVERY_PART: f64 = 0.25;
 
 /// Depth and direction of a patch.

@@ -323,7 +323,7 @@ pub enum Unsettled {
 const OVERLAP: f64 = 1e-6;
 
 impl Unsettled {
-    /// What a person can do.
+    /// The advice to a person.
     fn advice(&self) -> &'static str {
         match self {
             Self::Contradiction { overlap, .. } if *overlap > OVERLAP => {

@@ -1,4 +1,4 @@
-//! Margins of meshes: the pressure is zero at the surface, whatever the margin; and pressures from files.
+//! Margins of meshes: the pressure is zero at the surface for any margin; and pressures from files.
 
 use std::sync::Arc;
 
@@ -12,8 +12,12 @@ use crate::fill::surfaces::{cuboid, prism};
 const MODULUS: f64 = 1e6;
 
 fn field(shape: &Shape, margin: f64, pressure_field: FieldScale) -> PressureField {
-    let parameters =
-        HydroelasticParameters { compliant: Some(MODULUS), margin, pressure_field, ..HydroelasticParameters::default() };
+    let parameters = HydroelasticParameters {
+        compliant: Some(MODULUS),
+        margin,
+        pressure_field,
+        ..HydroelasticParameters::default()
+    };
     match HydroelasticGeometry::new(shape, &parameters).unwrap() {
         HydroelasticGeometry::CompliantVolume(field) => field,
         _ => panic!("a compliant volume"),
@@ -32,7 +36,16 @@ fn pressure_at(field: &PressureField, point: &Vector3) -> f64 {
 
 /// A plate of 6 mm with a block on it.
 fn tee() -> Shape {
-    let outline = [[-0.05, 0.0], [0.05, 0.0], [0.05, 0.006], [0.02, 0.006], [0.02, 0.046], [-0.02, 0.046], [-0.02, 0.006], [-0.05, 0.006]];
+    let outline = [
+        [-0.05, 0.0],
+        [0.05, 0.0],
+        [0.05, 0.006],
+        [0.02, 0.006],
+        [0.02, 0.046],
+        [-0.02, 0.046],
+        [-0.02, 0.006],
+        [-0.05, 0.006],
+    ];
     Shape::Mesh(Arc::new(prism(&outline, 0.03, &[[0, 1, 2], [0, 2, 3], [0, 3, 6], [0, 6, 7], [3, 4, 5], [3, 5, 6]])))
 }
 
@@ -91,7 +104,9 @@ fn wrong_pressures_of_a_file_are_refused_with_the_vertex() {
         HydroelasticGeometry::new(&shape, &parameters).map(|_| ()).map_err(|error| error.to_string())
     };
     assert_eq!(build(&mesh, right.clone()), Ok(()));
-    for (vertex, value, expected) in [(0, 3e5, "boundary"), (0, -3e5, "above 0 inside"), (inside, -1e5, "above 0 inside")] {
+    for (vertex, value, expected) in
+        [(0, 3e5, "boundary"), (0, -3e5, "above 0 inside"), (inside, -1e5, "above 0 inside")]
+    {
         let mut wrong = right.clone();
         wrong[vertex] = value;
         let message = build(&mesh, wrong).unwrap_err();

@@ -6,8 +6,8 @@ use super::first_overlap::first_overlap;
 use super::free_path::{FreePath, FreePathPoses, parts};
 use super::input::ContactInput;
 use super::missed::{Missed, depth_max, thickness_of_pair, thinnest};
-use super::motion_search::{ACCELERATION_BOUND, MotionSearch, SolveContacts, UNSEEN, poses};
-use super::pairs::{ActivePatch, Pairs, origins};
+use super::motion_search::{ACCELERATION_BOUND, MotionSearch, SolveContacts, UNSEEN};
+use super::pairs::{ActivePatch, Pairs, origins, poses};
 use crate::contact::{
     Discretized, Hold, PatchSize, PointLoad, RECOVERY_SPEED_MAX, approach_speed, patch_size, push_faces,
     push_faces_held, push_faces_with_rims, push_points,

@@ -2,8 +2,8 @@
 
 use super::free_path::{FreePath, FreePathPoses, parts};
 use super::missed::thickness_of_pair;
-use super::motion_search::poses;
-use super::pairs::Pairs;
+use super::pairs::{Pairs, poses};
+use crate::math::rotation_vector;
 use crate::multibody::Data;
 use crate::scene::{ContactPair, Scene};
 
@@ -31,7 +31,7 @@ pub(super) fn first_overlap(
     if travel <= thickness {
         return None;
     }
-    let turn = |body| start.X_WB[body].rotation.angle_to(&end.X_WB[body].rotation);
+    let turn = |body| rotation_vector(&(end.X_WB[body].rotation * start.X_WB[body].rotation.inverse())).norm();
     if turn(a.body).max(turn(b.body)) <= TURN_MAX {
         return None;
     }

@@ -9,11 +9,10 @@ use super::first_overlap::first_overlap;
 use super::free_path::{FreePathPoses, parts};
 use super::input::ContactInput;
 use super::missed::{Missed, thickness_of_pair};
-use super::pairs::{ActivePatch, Pairs};
+use super::pairs::{ActivePatch, Pairs, poses};
 use crate::contact::{approach_speed, patch_size};
-use crate::math::{GeometryIndex, RigidTransform, Vector3};
-use crate::multibody::Data;
-use crate::scene::{ContactKind, ContactPair, Scene};
+use crate::math::Vector3;
+use crate::scene::{ContactKind, ContactPair};
 
 /// The largest number of solves of a step. Each may find contacts that the one before did not reach.
 const SOLVES_MAX: usize = 8;
@@ -270,13 +269,4 @@ impl MotionSearch {
             (search.least == 0.0 || depth() > search.least).then_some((p_WC, part))
         })
     }
-}
-
-/// The poses of the two geometries of a pair, for the poses of the bodies in `data`.
-pub(super) fn poses(scene: &Scene, pair: &ContactPair, data: &Data) -> (RigidTransform, RigidTransform) {
-    let pose = |index: GeometryIndex| {
-        let geometry = &scene.geometries()[index];
-        data.X_WB[geometry.body] * geometry.X_BG
-    };
-    (pose(pair.A), pose(pair.B))
 }

@@ -516,3 +516,12 @@ fn approach_speed(
     let spin = (V_B.w - V_A.w).norm();
     (V_B.v - V_A.v).norm() + if spin > 0.0 { spin * radius } else { 0.0 }
 }
+
+/// The poses of the two geometries of a pair, for the poses of the bodies in `data`.
+pub(super) fn poses(scene: &Scene, pair: &ContactPair, data: &Data) -> (RigidTransform, RigidTransform) {
+    let pose = |index: GeometryIndex| {
+        let geometry = &scene.geometries()[index];
+        data.X_WB[geometry.body] * geometry.X_BG
+    };
+    (pose(pair.A), pose(pair.B))
+}

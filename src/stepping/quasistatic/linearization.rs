@@ -3,9 +3,10 @@
 //! are.
 
 use super::failure::Failure;
+use super::field_trial::Trial;
 use super::parts::PARTS_MAX;
 use super::step::QuasistaticStep;
-use crate::math::dense::{dot, least_squares};
+use crate::math::dense::dot;
 use crate::multibody::{integrate, positions, velocities};
 use crate::scene::Scene;
 use crate::stepping::input::StepInput;
@@ -36,10 +37,6 @@ const PROXIMAL_RATE: f64 = 10.0;
 const HOLD_BY_DRAG: f64 = 3.0;
 /// The number of linearisations after which Anderson's method accelerates the others.
 const ACCELERATE_AFTER: u32 = 12;
-/// The number of earlier linearisations that it uses.
-const DEPTH: usize = 5;
-/// Regularization of its normal equations, relative to their largest diagonal entry [-].
-const REGULARIZATION: f64 = 1e-12;
 /// If the fields move by more than this multiple of their motion one linearisation before, the acceleration
 /// starts again [-].
 const DIVERGED: f64 = 2.0;
@@ -199,94 +196,5 @@ impl QuasistaticStep {
         integrate(model, &mut self.q, &self.about, input.settings.step());
         positions(model, &self.q, &mut self.end);
         self.contacts.update_field_poses(input.scene, &self.end);
-    }
-}
-
-/// The state of the iteration on the pressure fields.
-pub(super) struct Trial {
-    /// The fraction of a change between linearisations that is applied [-].
-    pub(super) damping: f64,
-    /// The fraction of [`FieldMotion::part`](contacts::FieldMotion) that is allowed: less after each reversal
-    /// [-].
-    pub(super) reach: f64,
-    /// The factor by which a change is extrapolated while the hold between linearisations lets bodies drift
-    /// [-].
-    pub(super) stride: f64,
-    /// The distance by which the last linearisation moved the fields \[m\].
-    pub(super) change: f64,
-    /// The pair that moved most, and the bound of its motion \[m\].
-    pub(super) pair: usize,
-    pub(super) moved: f64,
-    /// The number of linearisations.
-    pub(super) rounds: u32,
-    /// The motion of the last one that was accelerated \[m\].
-    pub(super) accelerated: f64,
-}
-
-impl Trial {
-    /// The state before the first linearisation.
-    pub(super) fn new() -> Self {
-        Self {
-            damping: 1.0,
-            reach: 1.0,
-            stride: 1.0,
-            change: f64::INFINITY,
-            moved: 0.0,
-            pair: 0,
-            rounds: 0,
-            accelerated: f64::INFINITY,
-        }
-    }
-}
-
-/// Anderson's method for the velocities about which the fields are linearised. It finds the end of a slow
-/// drift, as of a body that the hold slows down, and of an alternation.
-#[derive(Clone, Debug)]
-pub(super) struct Acceleration {
-    last_about: Vec<f64>,
-    last_change: Vec<f64>,
-    /// Differences of successive velocities and of their changes, oldest overwritten first.
-    steps: [Vec<f64>; DEPTH],
-    changes: [Vec<f64>; DEPTH],
-    /// The number of linearisations since the start.
-    count: usize,
-    /// The motion from the last velocities to the next.
-    motion: Vec<f64>,
-}
-
-impl Acceleration {
-    pub(super) fn new(size: usize) -> Self {
-        let zeros = || std::array::from_fn(|_| vec![0.0; size]);
-        let (last_about, last_change, motion) = (vec![0.0; size], vec![0.0; size], vec![0.0; size]);
-        Self { last_about, last_change, steps: zeros(), changes: zeros(), count: 0, motion }
-    }
-
-    pub(super) fn start(&mut self) {
-        self.count = 0;
-    }
-
-    fn add(&mut self, about: &[f64], change: &[f64]) {
-        if let Some(before) = self.count.checked_sub(1) {
-            let write = |to: &mut Vec<f64>, now: &[f64], before: &[f64]| {
-                to.clear();
-                to.extend(now.iter().zip(before).map(|(now, before)| now - before));
-            };
-            write(&mut self.steps[before % DEPTH], about, &self.last_about);
-            write(&mut self.changes[before % DEPTH], change, &self.last_change);
-        }
-        self.last_about.copy_from_slice(about);
-        self.last_change.copy_from_slice(change);
-        self.count += 1;
-    }
-
-    fn move_by(&mut self, change: &[f64]) {
-        let used = self.count.saturating_sub(1).min(DEPTH);
-        let weights: [f64; DEPTH] = least_squares(&self.changes[..used], change, REGULARIZATION);
-        self.motion.copy_from_slice(change);
-        for (weight, (step, changed)) in weights.iter().zip(self.steps.iter().zip(&self.changes)).take(used) {
-            for ((motion, step), changed) in self.motion.iter_mut().zip(step).zip(changed) {
-                *motion -= weight * (step + changed);
-            }
-        }
     }
 }

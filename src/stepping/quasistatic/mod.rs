@@ -5,6 +5,7 @@ mod derivative_error;
 mod derivatives;
 mod differences;
 mod failure;
+mod field_trial;
 mod handle;
 mod impedances;
 mod inertia;

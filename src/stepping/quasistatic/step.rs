@@ -8,9 +8,9 @@
 //! search is repeated.
 
 use super::failure::{Failure, PartStart, explain_solver, name_of_tree};
+use super::field_trial::{Acceleration, Trial};
 use super::impedances::{Impedances, InertiaLaw};
 use super::inertia::InertialForces;
-use super::linearization::{Acceleration, Trial};
 use super::support::{Support, concerns};
 use crate::geometry::{ContactSurface, PointContacts};
 use crate::math::dense::dot;
@@ -231,7 +231,7 @@ impl QuasistaticStep {
     }
 
     /// Fills in the report, the efforts and the contacts of a step. `solved` is the report of the last of its
-    /// `parts`. `at_centroids` tells whether friction acts at centroids although it should be spread.
+    /// `parts`. With `at_centroids`, friction acts at centroids although it should be spread.
     pub(super) fn finish(
         &mut self,
         input: &StepInput<'_>,

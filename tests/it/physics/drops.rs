@@ -149,7 +149,7 @@ impl LightBox {
 }
 
 /// Thin cards on rigid ground, and rigid dice, grains and cubes on stiff soft ground, from poses of a seed.
-/// Cards flew to 60 times the height of their drop with the linear law, and dice hopped for ever at up to
+/// Cards flew to 60 times the height of their drop with the linear law, and dice hopped without end at up to
 /// 4 g dt, with twice that at their corners. A die that rocks from edge to edge may keep three times g dt at
 /// its corners: a fall of one step takes it from one edge to the next.
 #[test]
