@@ -51,7 +51,9 @@ pub struct PointLoad {
 /// would close its gap.
 ///
 /// Near-rigid shapes that overlap separate at [`RECOVERY_SPEED_MAX`] and still carry any load. A point that
-/// is not deeper than the recovery of one step, r = v_max dt, has the force of its depth. Depth beyond r is
+/// can hardly move along its normal would need a fast motion across it for that: it separates so slowly that
+/// its recovery has no more energy than that of the bodies in translation, v = v_max sqrt(w/w_C). A point that
+/// is not deeper than the recovery of one step, r = v dt, has the force of its depth. Depth beyond r is
 /// due to the load of the previous step up to a depth d of all points, at which their forces make up that
 /// load. Points deeper than d + r overlap for another reason, and have
 ///   fe0 = k d + k_r r, with the stiffness k_r = k/(100 n) of n points ([`RECOVERY_STIFFNESS`]).
@@ -65,7 +67,7 @@ pub fn push_points(
     inverse_mass: impl Fn(&Vector3, &Vector3) -> f64,
     block: &mut PatchBlock,
 ) {
-    let (dt, recovery) = (load.step, RECOVERY_SPEED_MAX * load.step);
+    let (dt, fastest) = (load.step, RECOVERY_SPEED_MAX * load.step);
     let rigid = 4.0 * std::f64::consts::PI.powi(2) / (NEAR_RIGID_BETA * dt).powi(2);
     let near_rigid = |p_CF: &Vector3, normal: &Vector3| {
         let own = inverse_mass(p_CF, normal);
@@ -73,8 +75,13 @@ pub fn push_points(
         let movable = (own / (MOVABLE_PART * load.inverse_mass)).min(1.0);
         if w > 0.0 { movable * rigid / w } else { 0.0 }
     };
-    let is_deep = material.point_stiffness.is_none() && points.phi.iter().any(|phi| -phi > recovery);
-    let beyond = |i: usize| -points.phi[i] - recovery;
+    let recovery = |p_CF: &Vector3, normal: &Vector3| {
+        let part = inverse_mass(p_CF, normal) / load.inverse_mass;
+        if part < 1.0 { fastest * part.max(0.0).sqrt() } else { fastest }
+    };
+    let beyond = |i: usize| -points.phi[i] - recovery(&(points.p_WC[i] - p_WC), &points.normal[i]);
+    let near_rigid_points = material.point_stiffness.is_none();
+    let is_deep = near_rigid_points && (0..points.len()).any(|i| points.phi[i] < 0.0 && beyond(i) > 0.0);
     let stiffness = |i: usize| near_rigid(&(points.p_WC[i] - p_WC), &points.normal[i]);
     let loaded = if is_deep { loaded_depth(points.len(), load.before / dt, beyond, stiffness) } else { 0.0 };
     let softer = RECOVERY_STIFFNESS / points.len() as f64;
@@ -84,6 +91,7 @@ pub fn push_points(
             Some(stiffness) => (stiffness, -stiffness * phi),
             None => {
                 let stiffness = near_rigid(&p_CF, normal);
+                let recovery = if is_deep { recovery(&p_CF, normal) } else { fastest };
                 if is_deep && -phi > recovery + loaded {
                     (softer * stiffness, stiffness * loaded + softer * stiffness * recovery)
                 } else {

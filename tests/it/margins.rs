@@ -19,7 +19,7 @@ fn field(shape: &Shape, margin: f64, pressure_field: FieldScale) -> PressureFiel
         ..HydroelasticParameters::default()
     };
     match HydroelasticGeometry::new(shape, &parameters).unwrap() {
-        HydroelasticGeometry::CompliantVolume(field) => field,
+        HydroelasticGeometry::CompliantVolume(field) => *field,
         _ => panic!("a compliant volume"),
     }
 }
