@@ -130,7 +130,10 @@ impl std::fmt::Display for MeshNote {
                  not made there: refine the mesh, or give a pressure for each vertex"
             ),
             Self::NoEffect { property, on } => {
-                write!(f, "`{property}` has no effect here, only on {on}; remove it, or state it for such a geometry only")
+                write!(
+                    f,
+                    "`{property}` has no effect here, only on {on}; remove it, or state it for such a geometry only"
+                )
             }
             Self::Unsound { defect } => unsound(defect, f),
             Self::Intersecting { count, triangles: [a, b], at } => write!(

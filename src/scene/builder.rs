@@ -198,9 +198,8 @@ impl SceneBuilder {
     ) -> Result<(Shape, Vec<MeshNote>), GeometryError> {
         // The margin is applied to the result.
         let parameters = HydroelasticParameters { margin: 0.0, ..*parameters };
-        let same = |made: &&WrapMade| {
-            made.distance == distance && made.parameters == parameters && made.surface == *surface
-        };
+        let same =
+            |made: &&WrapMade| made.distance == distance && made.parameters == parameters && made.surface == *surface;
         if let Some(made) = self.wraps.iter().find(same) {
             return Ok((made.shape.clone(), made.notes.clone()));
         }

@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use isobar::geometry::make::check_convex;
-use isobar::geometry::{
-    GeometryError, PointContacts, RigidShape, RigidWorkspace, Shape, SurfaceMesh, contact_points,
-};
+use isobar::geometry::{GeometryError, PointContacts, RigidShape, RigidWorkspace, Shape, SurfaceMesh, contact_points};
 use isobar::math::{Matrix3, RigidTransform, Rotation, Vector3};
 
 use crate::fill::surfaces::{ball, cuboid, ell};
@@ -71,13 +69,17 @@ fn rounded_corners_keep_the_contact_of_edges() {
 
 /// A plate of 20 mm with a square hole of 40 mm.
 fn holed_plate() -> SurfaceMesh {
-    let square = |half: f64, z: f64| [[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]].map(|[x, y]| Vector3::new(half * x, half * y, z));
+    let square = |half: f64, z: f64| {
+        [[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]].map(|[x, y]| Vector3::new(half * x, half * y, z))
+    };
     let vertices = [square(0.1, 0.0), square(0.1, -0.02), square(0.02, 0.0), square(0.02, -0.02)].concat();
     let mut triangles = Vec::new();
     for i in 0..4_u32 {
         let j = (i + 1) % 4;
         // Top, underside, outer and inner side, each from two rings.
-        for [a, b, c, d] in [[i, j, j + 8, i + 8], [j + 4, i + 4, i + 12, j + 12], [i + 4, j + 4, j, i], [j + 12, i + 12, i + 8, j + 8]] {
+        for [a, b, c, d] in
+            [[i, j, j + 8, i + 8], [j + 4, i + 4, i + 12, j + 12], [i + 4, j + 4, j, i], [j + 12, i + 12, i + 8, j + 8]]
+        {
             triangles.extend([[a, b, c], [a, c, d]]);
         }
     }

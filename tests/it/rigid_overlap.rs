@@ -192,7 +192,8 @@ fn an_overlapping_mesh_leaves_and_stands() {
 fn thin_plates_apart_do_not_attract_each_other() {
     let frame = |half: f64, tilt: Rotation| {
         let square = |half: f64, z: f64| {
-            [[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]].map(|[x, y]| tilt * Vector3::new(half * x, half * y, z))
+            [[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]]
+                .map(|[x, y]| tilt * Vector3::new(half * x, half * y, z))
         };
         let vertices = [square(half, 0.0), square(half, -0.002), square(0.02, 0.0), square(0.02, -0.002)].concat();
         let mut triangles = Vec::new();
@@ -210,7 +211,8 @@ fn thin_plates_apart_do_not_attract_each_other() {
         shape(&SurfaceMesh { vertices, triangles })
     };
     let (tilt_A, tilt_B) = (Rotation::from_euler_angles(-0.5, -0.4, -0.3), Rotation::from_euler_angles(0.3, 0.0, -0.7));
-    let pose = |tilt: Rotation, z: f64| RigidTransform::from_parts(Vector3::new(0.01, 0.005, z).into(), tilt.inverse().into());
+    let pose =
+        |tilt: Rotation, z: f64| RigidTransform::from_parts(Vector3::new(0.01, 0.005, z).into(), tilt.inverse().into());
     let (lower, upper) = (frame(0.1, tilt_A), frame(0.09, tilt_B));
     for gap in [0.014, 0.005, 5e-4, 1e-5, 0.0] {
         let found = points(&lower, &pose(tilt_A, 0.0), &upper, &pose(tilt_B, 0.002 + gap));

@@ -380,7 +380,11 @@ fn copies_share_a_wrap() {
     let folder = Folder::new("wrap_copies");
     folder.write("ell.obj", &obj(&ell()));
     let wrap = format!("{SOFT}<isobar:wrap value='0.004'/>");
-    folder.robot(&[("a", "ell.obj", &wrap), ("b", "ell.obj", &wrap), ("c", "ell.obj", &wrap.replace("0.004", "0.005"))]);
+    folder.robot(&[
+        ("a", "ell.obj", &wrap),
+        ("b", "ell.obj", &wrap),
+        ("c", "ell.obj", &wrap.replace("0.004", "0.005")),
+    ]);
     let loaded = folder.load().unwrap();
     let mesh = |name: &str| {
         let geometry = loaded.scene.geometries().iter().find(|geometry| geometry.name == format!("body/{name}"));
@@ -411,7 +415,10 @@ fn properties_without_effect_are_named() {
         loaded.warnings.iter().filter(about).count()
     };
     assert_eq!((of("filled"), of("convex"), of("rigid")), (0, 2, 1), "{:?}", loaded.warnings);
-    folder.write("scene.yaml", "models: [{ name: b, box: [0.1, 0.1, 0.1], mass: 1, free: {}, material: { wrap: 0.001 } }]\n");
+    folder.write(
+        "scene.yaml",
+        "models: [{ name: b, box: [0.1, 0.1, 0.1], mass: 1, free: {}, material: { wrap: 0.001 } }]\n",
+    );
     let warnings = folder.load().unwrap().warnings;
     assert!(warnings.iter().any(|text| text.contains("`wrap` has no effect")), "{warnings:?}");
 }

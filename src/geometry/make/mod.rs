@@ -204,7 +204,8 @@ fn compliant(
 
 /// Remarks about parameters that have an effect on fillings only.
 pub(crate) fn fill_only(parameters: &HydroelasticParameters) -> impl Iterator<Item = MeshNote> {
-    let note = |is_given: bool, property: &'static str| is_given.then_some(MeshNote::NoEffect { property, on: FILLINGS });
+    let note =
+        |is_given: bool, property: &'static str| is_given.then_some(MeshNote::NoEffect { property, on: FILLINGS });
     let tolerance = note(parameters.surface_tolerance.is_some(), "surface_tolerance");
     let field = note(parameters.pressure_field == FieldScale::Thickness, "pressure_field: thickness");
     tolerance.into_iter().chain(field)

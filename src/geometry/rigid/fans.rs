@@ -28,7 +28,8 @@ impl Fans {
         }
         let mut next = first.clone();
         let mut triangles = vec![0; 3 * mesh.triangles.len()];
-        for (number, vertex) in mesh.triangles.iter().zip(0..).flat_map(|(t, number)| t.map(|vertex| (number, vertex))) {
+        for (number, vertex) in mesh.triangles.iter().zip(0..).flat_map(|(t, number)| t.map(|vertex| (number, vertex)))
+        {
             triangles[next[vertex as usize] as usize] = number;
             next[vertex as usize] += 1;
         }
@@ -79,7 +80,13 @@ impl Fans {
                 let vertex = corners[corner];
                 for triangle in self.around(vertex) {
                     let [a, b, c] = mesh.triangles[*triangle as usize];
-                    let (b, c) = if a == vertex { (b, c) } else if b == vertex { (c, a) } else { (a, b) };
+                    let (b, c) = if a == vertex {
+                        (b, c)
+                    } else if b == vertex {
+                        (c, a)
+                    } else {
+                        (a, b)
+                    };
                     let (along, across) = (at(b) - at(vertex), at(c) - at(vertex));
                     if to.dot(&along) > slack || to.dot(&across) > slack {
                         return false;

@@ -37,7 +37,8 @@ pub(super) fn triangles(loops: &[Vec<Vector3>]) -> Vec<[usize; 3]> {
     let size = polygon.iter().map(|c| distance(c, &polygon[0])).fold(0.0, f64::max);
     let straight = STRAIGHT * size * size;
     let count = polygon.len();
-    let is_convex = (0..count).all(|k| turn(&polygon[(k + count - 1) % count], &polygon[k], &polygon[(k + 1) % count]) > straight);
+    let is_convex =
+        (0..count).all(|k| turn(&polygon[(k + count - 1) % count], &polygon[k], &polygon[(k + 1) % count]) > straight);
     if count < 4 || (is_convex && holes.is_empty()) {
         return (2..count).map(|k| [polygon[0].number, polygon[k - 1].number, polygon[k].number]).collect();
     }
@@ -122,7 +123,9 @@ fn clip(polygon: &[Corner], straight: f64) -> Vec<[usize; 3]> {
     while left > 3 {
         let (a, c) = (before[at], after[at]);
         let is_ear = bend(&after, &before, at) > straight
-            && !hollow.iter().any(|k| *k != a && *k != c && is_within(&polygon[*k], [&polygon[a], &polygon[at], &polygon[c]]));
+            && !hollow
+                .iter()
+                .any(|k| *k != a && *k != c && is_within(&polygon[*k], [&polygon[a], &polygon[at], &polygon[c]]));
         // An outline that crosses itself has no ear: its corners are cut off in their order.
         if !is_ear && tried < left {
             (at, tried) = (c, tried + 1);
