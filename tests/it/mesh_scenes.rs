@@ -1,5 +1,5 @@
-//! The scenes of meshes, in `config/meshes`: things lie, stand, hang, nest and are held as their shapes demand,
-//! and a peg goes into its hole.
+//! The scenes of meshes, in `config/meshes`: things lie, stand, hang, nest and are held as their shapes
+//! demand, and a peg goes into its hole.
 
 use std::path::Path;
 
@@ -85,10 +85,10 @@ fn a_peg_that_is_too_wide_stays_outside() {
     }
 }
 
-/// Law of jamming at two points [Whitney 1982]: a load F, e beside the axis, with the weight W at the axis, is
-/// carried by two normal forces F e / l and their friction 2 mu F e / l, if that exceeds F + W: e above l (1 +
-/// W/F)/(2 mu) = 16.1 mm for l = 15 mm jams the peg, and less drives it in. The bound moves by the widths of
-/// the contacts, and here by less than 12 %.
+/// Law of jamming at two points [Whitney 1982]: a load F, e beside the axis, with the weight W at the axis,
+/// is carried by two normal forces F e / l and their friction 2 mu F e / l, if that exceeds F + W: e above l
+/// (1 + W/F)/(2 mu) = 16.1 mm for l = 15 mm jams the peg, and less drives it in. The bound moves by the
+/// widths of the contacts, and here by less than 12 %.
 #[test]
 fn an_eccentric_load_jams_a_peg() {
     for clearance in ["100", "50"] {
@@ -133,7 +133,8 @@ fn friction_holds_a_peg_that_is_pressed_aside() {
     }
 }
 
-/// A mug hangs from a peg by its handle, at rest: the peg carries its weight, and its centre of mass is below.
+/// A mug hangs from a peg by its handle, at rest: the peg carries its weight, and its centre of mass is
+/// below.
 #[test]
 fn a_mug_hangs_by_its_handle() {
     let loaded = load("mug_hangs", &[]);
@@ -155,8 +156,8 @@ fn a_cone_stands_on_its_plate() {
     assert!(place(&now, cone).z.abs() < 2e-5 && upright(&now, cone) > 1.0 - 1e-8, "{}", now.X_WB[cone]);
 }
 
-/// Law: cones with walls of 5 mm across the axis and a slope of 45 mm on 35 mm nest 5 x 45/35 = 6.43 mm higher;
-/// friction may hold the upper one up to 0.2 mm beside the axis, higher by 9/7 of that.
+/// Law: cones with walls of 5 mm across the axis and a slope of 45 mm on 35 mm nest 5 x 45/35 = 6.43 mm
+/// higher; friction may hold the upper one up to 0.2 mm beside the axis, higher by 9/7 of that.
 #[test]
 fn bowls_nest() {
     let loaded = load("bowls", &[]);

@@ -36,8 +36,8 @@ fn ell() -> SurfaceMesh {
     )
 }
 
-/// A channel that is open below: legs of 25 mm and a roof of 50 mm, inside 50 mm wide and 50 mm high, with the
-/// inside's top at z = 0.
+/// A channel that is open below: legs of 25 mm and a roof of 50 mm, inside 50 mm wide and 50 mm high, with
+/// the inside's top at z = 0.
 fn arch() -> SurfaceMesh {
     let outline = [
         [-0.05, -0.05],
@@ -156,8 +156,8 @@ fn a_mesh_inside_another_is_pushed_out() {
     assert!(!found.is_empty() && found.normal.iter().all(|normal| normal.z > 0.999), "{found:?}");
 }
 
-/// Law: an L that starts 5 mm inside another rises at the speed of recovery, 0.1 m/s, without going aside, and
-/// then stands on it: the forces carry the weight.
+/// Law: an L that starts 5 mm inside another rises at the speed of recovery, 0.1 m/s, without going aside,
+/// and then stands on it: the forces carry the weight.
 #[test]
 fn an_overlapping_mesh_leaves_and_stands() {
     let mut builder = SceneBuilder::new();
