@@ -24,8 +24,8 @@ fn field(shape: &Shape, margin: f64, pressure_field: FieldScale) -> PressureFiel
     }
 }
 
-/// The pressure at a point: the largest in the tetrahedra that contain it. In notches narrower than the margin
-/// the space outside overlaps itself.
+/// The pressure at a point: the largest in the tetrahedra that contain it. In notches narrower than the
+/// margin the space outside overlaps itself.
 fn pressure_at(field: &PressureField, point: &Vector3) -> f64 {
     let outside = |element: u32| {
         field.planes(element).iter().map(|plane| plane.distance(point)).fold(f64::NEG_INFINITY, f64::max)

@@ -41,10 +41,10 @@ impl Fans {
         &self.triangles[self.first[vertex] as usize..self.first[vertex + 1] as usize]
     }
 
-    /// Whether `part` of a triangle, an edge or a corner with its point `nearest` to `p`, is nearest to `p` of
-    /// all triangles that meet there, and `p` lies outside \[m\]. `slack` \[m²\] is the rounding of products of
-    /// lengths. The side is that of the sum of the normals, at corners weighted by the angles [Bærentzen & Aanæs
-    /// 2005].
+    /// Whether `part` of a triangle, an edge or a corner with its point `nearest` to `p`, is nearest to `p`
+    /// of all triangles that meet there, and `p` lies outside \[m\]. `slack` \[m²\] is the rounding of
+    /// products of lengths. The side is that of the sum of the normals, at corners weighted by the angles
+    /// [Bærentzen & Aanæs 2005].
     pub(super) fn faces(
         &self,
         mesh: &SurfaceMesh,

@@ -131,9 +131,9 @@ fn axis(a: &Triangle, b: &Triangle, size: f64) -> (f64, Vector3) {
     best
 }
 
-/// Removes the points, from `first` on, that push the wrong way out of an overlap; see [`WRONG_WAY`]. They are
-/// examined in their order, and those removed count no more. Points that are near enough to another one are
-/// found by their first coordinate: fine meshes have thousands of points, most of them with a tiny depth.
+/// Removes the points, from `first` on, that push the wrong way out of an overlap; see [`WRONG_WAY`]. They
+/// are examined in their order, and those removed count no more. Points that are near enough to another one
+/// are found by their first coordinate: fine meshes have thousands of points, most of them with a tiny depth.
 fn drop_wrong_ways(found: &mut Vec<PointContact>, first: usize, scratch: &mut Scratch) {
     let Scratch { order, dropped, .. } = scratch;
     let points = &found[first..];

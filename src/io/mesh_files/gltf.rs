@@ -24,8 +24,8 @@ use crate::math::{Matrix3, Vector3};
 const NODE_DEPTH_MAX: usize = 100;
 /// The largest number of nodes, counting each visit.
 const NODES_MAX: usize = 100_000;
-/// Extensions that change no triangle, by the beginnings of their names. A file that requires another one, such
-/// as compressed vertices or instances, would be read with parts missing.
+/// Extensions that change no triangle, by the beginnings of their names. A file that requires another one,
+/// such as compressed vertices or instances, would be read with parts missing.
 const HARMLESS: [&str; 9] = [
     "KHR_materials_",
     "KHR_texture_",

@@ -42,8 +42,8 @@ fn vertices_at_the_same_place_are_welded() {
     assert_eq!(repaired(&shaken).1.mesh.vertices.len(), 8);
 }
 
-/// A cube drawn from both sides, as files without a definite outside are, alone and beside a cube that is not;
-/// and a fin drawn so on a cube, which encloses nothing. Regression: all such triangles were removed.
+/// A cube drawn from both sides, as files without a definite outside are, alone and beside a cube that is
+/// not; and a fin drawn so on a cube, which encloses nothing. Regression: all such triangles were removed.
 #[test]
 fn a_closed_surface_drawn_from_both_sides_is_kept() {
     let mut double = cube();

@@ -80,8 +80,8 @@ fn every_corner_of_a_polygon_is_used_also_on_straight_sides() {
     }
 }
 
-/// A plate with three holes in a COLLADA file, one of them turned like the outline. Regression: the holes were
-/// covered.
+/// A plate with three holes in a COLLADA file, one of them turned like the outline. Regression: the holes
+/// were covered.
 #[test]
 fn holes_of_polygons_stay_open() {
     let square = |x: f64, y: f64, s: f64| [[x, y], [x, y + s], [x + s, y + s], [x + s, y]];
