@@ -52,8 +52,8 @@ pub struct PointLoad {
 ///
 /// Near-rigid shapes that overlap separate at [`RECOVERY_SPEED_MAX`] and still carry any load. A point that
 /// can hardly move along its normal would need a fast motion across it for that: it separates so slowly that
-/// its recovery has no more energy than that of the bodies in translation, v = v_max sqrt(w/w_C). A point that
-/// is not deeper than the recovery of one step, r = v dt, has the force of its depth. Depth beyond r is
+/// its recovery has no more energy than that of the bodies in translation, v = v_max sqrt(w/w_C). A point
+/// that is not deeper than the recovery of one step, r = v dt, has the force of its depth. Depth beyond r is
 /// due to the load of the previous step up to a depth d of all points, at which their forces make up that
 /// load. Points deeper than d + r overlap for another reason, and have
 ///   fe0 = k d + k_r r, with the stiffness k_r = k/(100 n) of n points ([`RECOVERY_STIFFNESS`]).

@@ -12,9 +12,9 @@ pub fn write_columns(model: &Model, data: &Data, body: BodyIndex, p_WQ: &Vector3
     write_shifted_columns(model, data, body, (p_WQ, &Vector3::zeros()), out);
 }
 
-/// Writes the columns of [`write_columns`] for velocities that belong to the poses in `later`. An impulse at Q
-/// then changes the momentum of a tree on a floating or planar joint by its moment about the tree's centre of
-/// mass at the poses in `data`, wherever the origin of the base is.
+/// Writes the columns of [`write_columns`] for velocities that belong to the poses in `later`. An impulse at
+/// Q then changes the momentum of a tree on a floating or planar joint by its moment about the tree's centre
+/// of mass at the poses in `data`, wherever the origin of the base is.
 ///
 /// Needs [`positions`](super::positions) of both.
 pub fn write_columns_for(

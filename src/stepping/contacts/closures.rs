@@ -13,8 +13,8 @@ const MASS_RATIO_MAX: f64 = 1e6;
 
 /// Makes `block` the patch of a closure, over a step `step` \[s\]. Its error is that at the poses in `start`
 /// plus `offset`, row by row, and its Jacobian that at the poses in `linearized_at`, for momenta that belong
-/// to those in `later`. `mass` returns the diagonal entry of A or Q of a degree of freedom [kg, kg m2]. Each row is a spring that leaves no error at the end
-/// of the step, except for the deflection under its load:
+/// to those in `later`. `mass` returns the diagonal entry of A or Q of a degree of freedom [kg, kg m2]. Each
+/// row is a spring that leaves no error at the end of the step, except for the deflection under its load:
 ///   gamma = (4 pi^2 m/beta^2)(-error/dt - u),   with m the effective mass of the row and u its speed.
 pub(super) fn fill_closure(
     closure: &Closure,

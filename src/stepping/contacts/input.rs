@@ -41,8 +41,8 @@ impl<'a> ContactInput<'a> {
     ///
     /// The impulses of a step act on the momenta of bodies that start at their poses `data`. Two free bodies
     /// whose centres of mass move by d_A and d_B on their way to `there` keep their total angular momentum if
-    /// the impulse acts on them at two points whose distance is d_B - d_A: this is one point of the start. The
-    /// points lie on both sides of the patch point. If one of the bodies is not free, both have the patch
+    /// the impulse acts on them at two points whose distance is d_B - d_A: this is one point of the start.
+    /// The points lie on both sides of the patch point. If one of the bodies is not free, both have the patch
     /// point, and the result is false.
     pub(super) fn columns_on_path(
         &self,
