@@ -2,7 +2,7 @@
 //! clipped against each other, and the distance between the two planes is computed at the corners of the
 //! clipped outline.
 
-use super::points::PointContact;
+use super::points::{FacePair, PointContact};
 use super::polytope::basis;
 use crate::math::Vector3;
 
@@ -20,6 +20,7 @@ pub(super) struct Scratch {
     pub(super) near: Vec<u32>,
     /// The ranges of points that belong to one pair of triangles.
     pub(super) groups: Vec<[u32; 2]>,
+    pub(super) faces: Vec<FacePair>,
     pub(super) dropped: Vec<bool>,
     /// Points by their first coordinate.
     pub(super) order: Vec<u32>,

@@ -1,7 +1,7 @@
 //! Deep overlaps of meshes: triangles that cross, a mesh inside another, and what lies between two faces.
 
 use super::clip::Scratch;
-use super::points::PointContact;
+use super::points::{FacePair, PointContact};
 use crate::geometry::intersections::cross;
 use crate::geometry::surface_distance::SurfaceDistance;
 use crate::geometry::{Aabb, RigidSurface};
@@ -80,8 +80,10 @@ impl DeepOverlap {
 /// out: faces that push in another direction (a cosine below `same_way`), are less deep, and are nearer to
 /// the point than its own depth.
 pub(super) fn drop_longer_ways(found: &mut Vec<PointContact>, first: usize, same_way: f64, scratch: &mut Scratch) {
-    let Scratch { groups, dropped, .. } = scratch;
+    let Scratch { groups, faces, dropped, .. } = scratch;
     let points = |[from, to]: &[u32; 2]| &found[*from as usize..*to as usize];
+    faces.clear();
+    faces.extend(groups.iter().filter_map(|group| FacePair::of(points(group), *group)).filter(|face| face.phi <= 0.0));
     let is_near = |p: &Vector3, outline: &[PointContact], reach: f64| {
         let corner = |i: usize| outline[i.min(outline.len() - 1)].p;
         (1..outline.len().max(2) - 1)
@@ -90,14 +92,11 @@ pub(super) fn drop_longer_ways(found: &mut Vec<PointContact>, first: usize, same
     };
     dropped.clear();
     dropped.extend(found[first..].iter().map(|point| {
-        groups.iter().map(points).any(|outline| {
-            let other = outline.iter().min_by(|a, b| a.phi.total_cmp(&b.phi));
-            other.is_some_and(|other| {
-                point.phi < other.phi
-                    && other.phi <= 0.0
-                    && other.normal.dot(&point.normal) < same_way
-                    && is_near(&point.p, outline, -point.phi)
-            })
+        faces.iter().any(|other| {
+            point.phi < other.phi
+                && (point.p - other.center).norm() - other.radius < -point.phi
+                && other.normal.dot(&point.normal) < same_way
+                && is_near(&point.p, points(&other.range), -point.phi)
         })
     }));
     let mut number = 0;

@@ -37,3 +37,23 @@ pub(super) struct PointContact {
     pub(super) normal: Vector3,
     pub(super) phi: f64,
 }
+
+/// The points of two faces: the deepest, and a ball around all.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FacePair {
+    pub(super) phi: f64,
+    pub(super) normal: Vector3,
+    pub(super) center: Vector3,
+    pub(super) radius: f64,
+    /// Their numbers.
+    pub(super) range: [u32; 2],
+}
+
+impl FacePair {
+    pub(super) fn of(points: &[PointContact], range: [u32; 2]) -> Option<Self> {
+        let deepest = points.iter().min_by(|a, b| a.phi.total_cmp(&b.phi))?;
+        let center = points.iter().map(|point| point.p).sum::<Vector3>() / points.len() as f64;
+        let radius = points.iter().map(|point| (point.p - center).norm()).fold(0.0, f64::max);
+        Some(Self { phi: deepest.phi, normal: deepest.normal, center, radius, range })
+    }
+}
