@@ -56,7 +56,7 @@ fn rounded_corners_keep_the_contact_of_edges() {
     ]);
     let overlap = 1e-5;
     let center = -outward * (half * 2.0_f64.sqrt() - overlap);
-    let X_WB = RigidTransform::from_parts(center.into(), Rotation::from_matrix_unchecked(axes).into());
+    let X_WB = RigidTransform::from_parts(center.into(), Rotation::from_matrix_unchecked(axes));
     let bar = Shape::Box { size: Vector3::repeat(2.0 * half) };
     for mesh in [clean, rounded] {
         let points = points_of(&Shape::Mesh(Arc::new(mesh)), &bar, &X_WB, 1e-4);

@@ -82,7 +82,7 @@ fn deep_overlaps_have_their_way_out() {
     let bar = Shape::Box { size: Vector3::new(0.048, 0.2, 0.06) };
     let world = RigidTransform::from_parts(
         Vector3::new(0.3, -0.2, 0.1).into(),
-        Rotation::from_euler_angles(0.4, -0.7, 1.1).into(),
+        Rotation::from_euler_angles(0.4, -0.7, 1.1),
     );
     for turned in [RigidTransform::identity(), world] {
         let check =
@@ -134,7 +134,7 @@ fn far_sides_of_thin_plates_do_not_touch() {
     let facing = at(0.059, 0.0, 0.02)
         * RigidTransform::from_parts(
             Vector3::zeros().into(),
-            Rotation::from_axis_angle(&Vector3::y_axis(), std::f64::consts::PI).into(),
+            Rotation::from_axis_angle(&Vector3::y_axis(), std::f64::consts::PI),
         );
     let found = points(&comb, &RigidTransform::identity(), &comb, &facing);
     assert!(found.phi.iter().any(|phi| (*phi + 1e-3).abs() < 1e-9), "{found:?}");
@@ -212,7 +212,7 @@ fn thin_plates_apart_do_not_attract_each_other() {
     };
     let (tilt_A, tilt_B) = (Rotation::from_euler_angles(-0.5, -0.4, -0.3), Rotation::from_euler_angles(0.3, 0.0, -0.7));
     let pose =
-        |tilt: Rotation, z: f64| RigidTransform::from_parts(Vector3::new(0.01, 0.005, z).into(), tilt.inverse().into());
+        |tilt: Rotation, z: f64| RigidTransform::from_parts(Vector3::new(0.01, 0.005, z).into(), tilt.inverse());
     let (lower, upper) = (frame(0.1, tilt_A), frame(0.09, tilt_B));
     for gap in [0.014, 0.005, 5e-4, 1e-5, 0.0] {
         let found = points(&lower, &pose(tilt_A, 0.0), &upper, &pose(tilt_B, 0.002 + gap));
