@@ -14,12 +14,6 @@ pub const NEAR_RIGID_BETA: f64 = 0.1;
 /// Largest speed at which overlapping rigid shapes separate [m/s]; full correction in one step would throw
 /// them apart.
 pub const RECOVERY_SPEED_MAX: f64 = 0.1;
-/// The stiffness of all points together that are deeper than a load explains, as a part of that of one
-/// near-rigid point [-]. They part the bodies at 0.97 of the recovery speed, but with a small force if
-/// something holds the bodies: other points that push the other way, for example.
-const RECOVERY_STIFFNESS: f64 = 1e-2;
-/// Passes over the points in the search of [`loaded_depth`].
-const PASSES: usize = 8;
 /// Upper limit of a point's effective mass, as a multiple of the patch's translational one. Without it, a
 /// point that can hardly move along its normal would have an unbounded spring stiffness. [-]
 const MASS_RATIO_MAX: f64 = 1e3;
@@ -41,8 +35,8 @@ pub struct PointLoad {
     pub step: f64,
     /// Inverse effective mass of the patch [1/kg].
     pub inverse_mass: f64,
-    /// The load of the points of this pair in the previous step, [`PatchBlock::total_load`] [N s].
-    pub before: f64,
+    /// The largest normal impulse of a point of this pair in the previous step [N s]; 0 if there was none.
+    pub impulse_before: f64,
 }
 
 /// Appends the contact points to `block`, about the patch point `p_WC`, as springs with fe0 = -k phi. k is
@@ -50,15 +44,15 @@ pub struct PointLoad {
 /// `inverse_mass(p_CF, n)` [1/kg] of a point along its normal. A point with phi > 0 pushes only if the step
 /// would close its gap.
 ///
-/// Near-rigid shapes that overlap separate at [`RECOVERY_SPEED_MAX`] and still carry any load. A point that
-/// can hardly move along its normal would need a fast motion across it for that: it separates so slowly that
-/// its recovery has no more energy than that of the bodies in translation, v = v_max sqrt(w/w_C). A point
-/// that is not deeper than the recovery of one step, r = v dt, has the force of its depth. Depth beyond r is
-/// due to the load of the previous step up to a depth d of all points, at which their forces make up that
-/// load. Points deeper than d + r overlap for another reason, and have
-///   fe0 = k d + k_r r, with the stiffness k_r = k/(100 n) of n points ([`RECOVERY_STIFFNESS`]).
-/// A spring under the impulse gamma ends its step at the depth gamma/(k dt), so this acts only on overlaps
-/// that are not due to a load.
+/// Near-rigid shapes that overlap separate at [`RECOVERY_SPEED_MAX`] and still carry any load. The depth that
+/// is due to the load of the previous step is the deflection of the spring and has no bound. Depth beyond it
+/// counts for at most the recovery of one step:
+///   fe0 = k min(-phi, v dt + gamma_before/(k dt)).
+/// v is v_max, or v_max sqrt(w/w_C) if that is less, with the inverse masses of the point and of the patch: a
+/// point that can hardly move along its normal would need a fast motion across it to part at v_max. Its
+/// recovery has no more energy than that of the bodies in translation.
+/// A spring under the impulse gamma ends its step at the depth gamma/(k dt), so the bound acts only on
+/// overlaps that are not due to a load.
 pub fn push_points(
     points: &PointContacts,
     p_WC: &Vector3,
@@ -67,36 +61,23 @@ pub fn push_points(
     inverse_mass: impl Fn(&Vector3, &Vector3) -> f64,
     block: &mut PatchBlock,
 ) {
-    let (dt, fastest) = (load.step, RECOVERY_SPEED_MAX * load.step);
+    let dt = load.step;
     let rigid = 4.0 * std::f64::consts::PI.powi(2) / (NEAR_RIGID_BETA * dt).powi(2);
-    let near_rigid = |p_CF: &Vector3, normal: &Vector3| {
-        let own = inverse_mass(p_CF, normal);
-        let w = own.max(load.inverse_mass / MASS_RATIO_MAX);
-        let movable = (own / (MOVABLE_PART * load.inverse_mass)).min(1.0);
-        if w > 0.0 { movable * rigid / w } else { 0.0 }
+    let recovery = |own: f64| {
+        let part = own / load.inverse_mass;
+        if part < 1.0 { RECOVERY_SPEED_MAX * dt * part.max(0.0).sqrt() } else { RECOVERY_SPEED_MAX * dt }
     };
-    let recovery = |p_CF: &Vector3, normal: &Vector3| {
-        let part = inverse_mass(p_CF, normal) / load.inverse_mass;
-        if part < 1.0 { fastest * part.max(0.0).sqrt() } else { fastest }
-    };
-    let beyond = |i: usize| -points.phi[i] - recovery(&(points.p_WC[i] - p_WC), &points.normal[i]);
-    let near_rigid_points = material.point_stiffness.is_none();
-    let is_deep = near_rigid_points && (0..points.len()).any(|i| points.phi[i] < 0.0 && beyond(i) > 0.0);
-    let stiffness = |i: usize| near_rigid(&(points.p_WC[i] - p_WC), &points.normal[i]);
-    let loaded = if is_deep { loaded_depth(points.len(), load.before / dt, beyond, stiffness) } else { 0.0 };
-    let softer = RECOVERY_STIFFNESS / points.len() as f64;
     for ((p_WF, normal), phi) in points.p_WC.iter().zip(&points.normal).zip(&points.phi) {
         let p_CF = p_WF - p_WC;
         let (stiffness, elastic_force) = match material.point_stiffness {
             Some(stiffness) => (stiffness, -stiffness * phi),
             None => {
-                let stiffness = near_rigid(&p_CF, normal);
-                let recovery = if is_deep { recovery(&p_CF, normal) } else { fastest };
-                if is_deep && -phi > recovery + loaded {
-                    (softer * stiffness, stiffness * loaded + softer * stiffness * recovery)
-                } else {
-                    (stiffness, -stiffness * phi)
-                }
+                let own = inverse_mass(&p_CF, normal);
+                let w = own.max(load.inverse_mass / MASS_RATIO_MAX);
+                let movable = (own / (MOVABLE_PART * load.inverse_mass)).min(1.0);
+                let stiffness = if w > 0.0 { movable * rigid / w } else { 0.0 };
+                let most = stiffness * recovery(own) + load.impulse_before / dt;
+                (stiffness, (-stiffness * phi).min(most))
             }
         };
         let spin_arm_squared = material.points.torsional_radius.powi(2);
@@ -105,30 +86,4 @@ pub fn push_points(
             block.push_rolling_friction(material.points.rolling_friction);
         }
     }
-}
-
-/// The depth d \[m\] at which springs of the stiffness `stiffness(i)` \[N/m\], pressed in by `depth(i)` \[m\]
-/// but by no more than d, make up `force` \[N\]; infinite if they do not at any depth.
-fn loaded_depth(count: usize, force: f64, depth: impl Fn(usize) -> f64, stiffness: impl Fn(usize) -> f64) -> f64 {
-    let mut found = 0.0;
-    for _ in 0..PASSES {
-        let (mut rest, mut deeper) = (force, 0.0);
-        for i in (0..count).filter(|i| depth(*i) > 0.0) {
-            if depth(i) > found {
-                deeper += stiffness(i);
-            } else {
-                rest -= stiffness(i) * depth(i);
-            }
-        }
-        if deeper <= 0.0 {
-            return f64::INFINITY;
-        }
-        let next = rest / deeper;
-        if next <= found * (1.0 + 1e-9) {
-            break;
-        }
-        found = next;
-    }
-    // The load of the previous step is rounded
-    found * (1.0 + 1e-6)
 }

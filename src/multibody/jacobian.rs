@@ -24,6 +24,9 @@ pub fn write_columns_for(
     p_WQ: &Vector3,
     out: &mut [Vector6],
 ) {
+    if std::ptr::eq(data, later) {
+        return write_columns(model, data, body, p_WQ, out);
+    }
     let centers = [later, data].map(|data| model.center_of_tree(data, body));
     let shift = if let [Some(later), Some(now)] = centers { later - now } else { Vector3::zeros() };
     write_shifted_columns(model, data, body, (p_WQ, &shift), out);

@@ -280,7 +280,7 @@ impl SceneBuilder {
                 actuators[position] = actuator;
             }
         }
-        let pairs = contact_pairs(&model, &self.geometries, &self.excluded);
+        let pairs = contact_pairs(&model, &self.geometries, &self.root_welds, &self.excluded);
         let free_bodies =
             model.joints().iter().filter(|joint| joint.kind == JointKind::Floating).map(|joint| joint.child).collect();
         let contact_bodies: BTreeSet<BodyIndex> = self

@@ -3,21 +3,22 @@
 use std::collections::BTreeSet;
 
 use super::parts::{CollisionGeometry, ContactKind, ContactPair};
-use crate::math::{BodyIndex, GeometryIndex, Index, IndexVec};
+use crate::math::{BodyIndex, GeometryIndex, Index, IndexVec, JointIndex};
 use crate::multibody::{Body, JointKind, Model};
 
 pub(super) fn contact_pairs(
     model: &Model,
     geometries: &IndexVec<GeometryIndex, CollisionGeometry>,
+    root_welds: &[JointIndex],
     excluded: &BTreeSet<(BodyIndex, BodyIndex)>,
 ) -> Vec<ContactPair> {
     let mut pairs = Vec::new();
-    let is_world = worlds(model, geometries);
+    let fixed = FixedBodies { is_world: worlds(model, geometries), root_welds };
     for (A, a) in geometries.iter_enumerated() {
         for (B, b) in geometries.iter_enumerated().skip(A.to_usize() + 1) {
             let bodies = (a.body.min(b.body), a.body.max(b.body));
             let together = model.welded_group(a.body) == model.welded_group(b.body);
-            if together || joined(model, &is_world, a.body, b.body) || excluded.contains(&bodies) {
+            if together || joined(model, &fixed, a.body, b.body) || excluded.contains(&bodies) {
                 continue;
             }
             let rigid = a.rigid.is_some() && b.rigid.is_some();
@@ -32,23 +33,31 @@ pub(super) fn contact_pairs(
 /// that their geometries are not meant to touch. A floating joint does not count, and neither does a joint
 /// whose parent is the world. The bodies that are welded to the world count as several parts, see [`part`]:
 /// a robot on a fixed base then has the same pairs as one on a free base.
-fn joined(model: &Model, is_world: &[bool], a: BodyIndex, b: BodyIndex) -> bool {
+fn joined(model: &Model, fixed: &FixedBodies<'_>, a: BodyIndex, b: BodyIndex) -> bool {
     if !model.adjacent(a, b) {
         return false;
     }
-    let ends = [part(model, is_world, a), part(model, is_world, b)];
+    let ends = [part(model, fixed, a), part(model, fixed, b)];
     model.joints().iter().any(|joint| {
-        let holds = joint.kind != JointKind::Floating && !is_world[joint.parent.to_usize()];
+        let holds = joint.kind != JointKind::Floating && !fixed.is_world[joint.parent.to_usize()];
         holds && {
-            let of_joint = [part(model, is_world, joint.parent), part(model, is_world, joint.child)];
+            let of_joint = [part(model, fixed, joint.parent), part(model, fixed, joint.child)];
             of_joint == ends || of_joint == [ends[1], ends[0]]
         }
     })
 }
 
-/// The bodies that fixed joints weld to `body`: their group, and in the group of the world also the body that
-/// is welded to the world itself, because robots that stand on one world are not welded to each other.
-fn part(model: &Model, is_world: &[bool], body: BodyIndex) -> (usize, BodyIndex) {
+/// What is known of the bodies that are welded to the world.
+struct FixedBodies<'a> {
+    /// For each body whether it is a world.
+    is_world: Vec<bool>,
+    /// The joints by which the scene welds models to the world or to each other.
+    root_welds: &'a [JointIndex],
+}
+
+/// The bodies that fixed joints weld to `body`: their group, and in the group of the world also the root of
+/// its model, because robots that stand on one world or table are not welded to each other.
+fn part(model: &Model, fixed: &FixedBodies<'_>, body: BodyIndex) -> (usize, BodyIndex) {
     let group = model.welded_group(body);
     if group != model.welded_group(BodyIndex::WORLD) {
         return (group, BodyIndex::WORLD);
@@ -56,7 +65,7 @@ fn part(model: &Model, is_world: &[bool], body: BodyIndex) -> (usize, BodyIndex)
     let mut anchor = body;
     while let Some(joint) = model.bodies()[anchor].parent_joint {
         let parent = model.joints()[joint].parent;
-        if is_world[parent.to_usize()] {
+        if fixed.is_world[parent.to_usize()] || fixed.root_welds.contains(&joint) {
             break;
         }
         anchor = parent;

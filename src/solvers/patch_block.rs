@@ -419,19 +419,9 @@ impl PatchBlock {
         self.lanes.iter().flat_map(|lanes| lanes.friction_bound.0).fold(0.0, f64::max)
     }
 
-    /// The load of all faces at the relative velocity V of C [N s]: their normal impulses without those of a
-    /// depth of `recovery` \[m\] at each face that did not part in the step. If two faces push against each
-    /// other, that part moves nothing. It would count as a load, under which the springs store more depth in
-    /// each step.
-    pub fn total_load(&self, V: &SpatialVelocity, recovery: f64) -> f64 {
-        let load = |face: usize| {
-            let (block, lane) = (&self.lanes[face / LANES], face % LANES);
-            let stiffness = block.force_rate.0[lane] / self.damped_step;
-            let vn = V.shift(&block.p_CF.get(lane)).v.dot(&block.normal.get(lane));
-            let blocked = (recovery - self.law.step * vn).clamp(0.0, recovery);
-            (self.normal_impulse(face, V) - stiffness * self.law.step * blocked).max(0.0)
-        };
-        (0..self.len).map(load).sum()
+    /// The largest normal impulse of a face at the relative velocity V of C [N s].
+    pub fn largest_normal_impulse(&self, V: &SpatialVelocity) -> f64 {
+        (0..self.len).map(|face| self.normal_impulse(face, V)).fold(0.0, f64::max)
     }
 
     /// The normal impulse of a face at the relative velocity V of C [N s].

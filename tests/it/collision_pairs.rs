@@ -98,3 +98,31 @@ fn real_robots_have_the_same_pairs_on_a_fixed_and_on_a_free_base() {
         assert!(differ.is_empty(), "{robot}: {differ:?}");
     }
 }
+
+/// Models on one table are not welded to each other: a carriage meets the stop beside its rail, on a table as
+/// on the world.
+#[test]
+fn models_on_one_table_touch_each_other() {
+    let box_ = "<box size='0.1 0.1 0.1'/>";
+    let slider = format!("<link name='rail'/>{}{}", link("carriage", box_), joint("prismatic", "rail", "carriage"));
+    let robots = [("table", link("top", box_)), ("slider", slider), ("stop", link("stop", box_))];
+    let files = robots.map(|(name, robot)| {
+        let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("table_{name}_{}.urdf", std::process::id()));
+        std::fs::write(&file, format!("<robot name='{name}'>{robot}</robot>")).expect("a file");
+        file
+    });
+    let [table, slider, stop] = files.each_ref().map(|file| file.display().to_string());
+    for weld in ["{}", "{ parent: top }"] {
+        let text = format!(
+            "contact: {{ overlapping_links: keep }}\nmodels:\n  - {{ name: t, urdf: '{table}', weld: {{}} }}\n  \
+             - {{ name: a, urdf: '{slider}', weld: {weld} }}\n  - {{ name: b, urdf: '{stop}', weld: {weld} }}\n"
+        );
+        let loaded = scene_file::load_str(&text, Path::new("scene.yaml"), &PackageMap::new())
+            .unwrap_or_else(|e| panic!("{}", chain(&e)));
+        let name = |geometry| loaded.scene.body_name(loaded.scene.geometries()[geometry].body);
+        let touch =
+            loaded.scene.contact_pairs().iter().any(|pair| [name(pair.A), name(pair.B)] == ["carriage", "stop"]);
+        assert!(touch, "weld: {weld}");
+    }
+    files.iter().for_each(|file| std::fs::remove_file(file).expect("a file"));
+}

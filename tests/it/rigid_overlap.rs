@@ -80,10 +80,8 @@ fn assert_way_out(points: &PointContacts, out: &Vector3, depth: f64, name: &str)
 fn deep_overlaps_have_their_way_out() {
     let (ell, arch) = (shape(&ell()), shape(&arch()));
     let bar = Shape::Box { size: Vector3::new(0.048, 0.2, 0.06) };
-    let world = RigidTransform::from_parts(
-        Vector3::new(0.3, -0.2, 0.1).into(),
-        Rotation::from_euler_angles(0.4, -0.7, 1.1),
-    );
+    let world =
+        RigidTransform::from_parts(Vector3::new(0.3, -0.2, 0.1).into(), Rotation::from_euler_angles(0.4, -0.7, 1.1));
     for turned in [RigidTransform::identity(), world] {
         let check =
             |a: &Shape, X_WA: RigidTransform, b: &Shape, X_WB: RigidTransform, out: Vector3, depth: f64, name: &str| {
@@ -211,8 +209,7 @@ fn thin_plates_apart_do_not_attract_each_other() {
         shape(&SurfaceMesh { vertices, triangles })
     };
     let (tilt_A, tilt_B) = (Rotation::from_euler_angles(-0.5, -0.4, -0.3), Rotation::from_euler_angles(0.3, 0.0, -0.7));
-    let pose =
-        |tilt: Rotation, z: f64| RigidTransform::from_parts(Vector3::new(0.01, 0.005, z).into(), tilt.inverse());
+    let pose = |tilt: Rotation, z: f64| RigidTransform::from_parts(Vector3::new(0.01, 0.005, z).into(), tilt.inverse());
     let (lower, upper) = (frame(0.1, tilt_A), frame(0.09, tilt_B));
     for gap in [0.014, 0.005, 5e-4, 1e-5, 0.0] {
         let found = points(&lower, &pose(tilt_A, 0.0), &upper, &pose(tilt_B, 0.002 + gap));

@@ -110,15 +110,20 @@ pub(super) fn drop_longer_ways(found: &mut Vec<PointContact>, first: usize, same
 /// the frame of `outer`.
 fn is_around(outer: &RigidSurface, inner: &RigidSurface, X_OI: &RigidTransform) -> bool {
     let (bounds, part) = (outer.bounds(), inner.bounds().transformed(X_OI));
-    let Some(vertex) = inner.mesh().vertices.first() else { return false };
     // The box of the part in turned axes is larger than the part, so only its centre has to be inside.
     let center = part.center();
     if (0..3).any(|axis| center[axis] < bounds.min[axis] || center[axis] > bounds.max[axis]) {
         return false;
     }
-    let from = X_OI.rotation * vertex + X_OI.translation.vector;
-    let length = 2.0 * ((bounds.max - bounds.min).norm() + (from - bounds.center()).norm());
-    meets(outer, &from, &(from + Vector3::from(ODD_DIRECTION) * length)) % 2 == 1
+    // A vertex alone may be inside by rounding, as that of a box that stands in a tray.
+    let vertices = &inner.mesh().vertices;
+    let number = vertices.len();
+    !vertices.is_empty()
+        && [0, number / 3, 2 * number / 3, number - 1].into_iter().all(|vertex| {
+            let from = X_OI.rotation * vertices[vertex] + X_OI.translation.vector;
+            let length = 2.0 * ((bounds.max - bounds.min).norm() + (from - bounds.center()).norm());
+            meets(outer, &from, &(from + Vector3::from(ODD_DIRECTION) * length)) % 2 == 1
+        })
 }
 
 /// The number of triangles of a surface that the line from `from` to `to` meets.

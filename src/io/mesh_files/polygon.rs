@@ -39,7 +39,7 @@ pub(super) fn triangles(loops: &[Vec<Vector3>]) -> Vec<[usize; 3]> {
     let count = polygon.len();
     let is_convex =
         (0..count).all(|k| turn(&polygon[(k + count - 1) % count], &polygon[k], &polygon[(k + 1) % count]) > straight);
-    if count < 4 || (is_convex && holes.is_empty()) {
+    if count < 3 || ((count == 3 || is_convex) && holes.is_empty()) {
         return (2..count).map(|k| [polygon[0].number, polygon[k - 1].number, polygon[k].number]).collect();
     }
     for hole in &mut holes {
@@ -72,7 +72,7 @@ fn area(polygon: &[Corner]) -> f64 {
 }
 
 /// Joins the holes to the outline, each by two edges there and back: from its rightmost corner to the nearest
-/// corner of the outline that it sees. Holes farther right go first, so that no hole lies between.
+/// corner of the outline that it sees on its right. Holes farther right go first, so that no hole lies between.
 fn connect(outline: &mut Vec<Corner>, mut holes: Vec<Vec<Corner>>) {
     let rightmost = |hole: &[Corner]| {
         let by = |a: &usize, b: &usize| hole[*a].at[0].total_cmp(&hole[*b].at[0]).then(b.cmp(a));
@@ -92,7 +92,8 @@ fn connect(outline: &mut Vec<Corner>, mut holes: Vec<Vec<Corner>>) {
             // Whether the edge leaves the corner into the polygon.
             let (left, right) = (turn(to, after, &from) > 0.0, turn(before, to, &from) > 0.0);
             let inward = if turn(before, to, after) >= 0.0 { left && right } else { left || right };
-            inward && (0..count).all(|i| !crosses(&from, to, &outline[i], &outline[(i + 1) % count]))
+            let is_right = to.at[0] >= from.at[0];
+            is_right && inward && (0..count).all(|i| !crosses(&from, to, &outline[i], &outline[(i + 1) % count]))
         };
         let at = near.iter().copied().find(sees).or(near.first().copied()).unwrap_or(0);
         let back = [from, outline[at]];

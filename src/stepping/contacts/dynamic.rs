@@ -9,8 +9,8 @@ use super::missed::{Missed, depth_max, thickness_of_pair, thinnest};
 use super::motion_search::{ACCELERATION_BOUND, MotionSearch, SolveContacts, UNSEEN};
 use super::pairs::{ActivePatch, Pairs, origins, poses};
 use crate::contact::{
-    Discretized, Hold, PatchSize, PointLoad, RECOVERY_SPEED_MAX, approach_speed, patch_size, push_faces,
-    push_faces_held, push_faces_with_rims, push_points,
+    Discretized, Hold, PatchSize, PointLoad, approach_speed, patch_size, push_faces, push_faces_held,
+    push_faces_with_rims, push_points,
 };
 use crate::math::{SpatialVelocity, Vector3};
 use crate::scene::{CollisionGeometry, ContactKind, ContactPair, Scene};
@@ -58,17 +58,14 @@ impl DynamicContacts {
         self.active.iter().map(|active| pairs[active.pair].restitution().unwrap_or(0.0))
     }
 
-    /// Stores the loads of the solved `problem` at the velocities `v` for the next step: those of rigid
-    /// points, and the elastic forces of pressure fields. Surfaces on the free path get the pressures of the
+    /// Stores the loads of the solved `problem` at the velocities `v` for the next step: the largest
+    /// impulses of rigid points, and the elastic forces of pressure fields. Surfaces on the free path get the pressures of the
     /// end of the step. A pair whose pressure does not stop it at these velocities is recorded in `missed`.
     pub(in crate::stepping) fn note_loads(&mut self, scene: &Scene, problem: &ContactProblem, v: &[f64], step: f64) {
         for ((active, approached), patch) in self.active.iter().zip(&self.approached).zip(problem.patches()) {
             let V = patch.velocity(v);
             match scene.contact_pairs()[active.pair].kind {
-                ContactKind::Points => {
-                    let load = patch.total_load(&V, RECOVERY_SPEED_MAX * step);
-                    self.pairs.note_point_load(active.pair, load);
-                }
+                ContactKind::Points => self.pairs.note_point_impulse(active.pair, patch.largest_normal_impulse(&V)),
                 ContactKind::PressureField => {
                     let missed = self.pairs.find_not_stopped(scene, active, &V, step, approached.unwrap_or(0.0));
                     self.missed = missed.or(self.missed);
@@ -324,7 +321,7 @@ impl DynamicContacts {
     ) {
         let ContactInput { scene, settings, data, .. } = *input;
         let step = settings.step();
-        let before = self.pairs.take_point_load(index);
+        let impulse_before = self.pairs.take_point_impulse(index);
         let usual = step * (self.pairs.speed_bound(pair) + step * ACCELERATION_BOUND);
         if self.reached.searched(index).is_none() && self.pairs.is_far(index, pair, usual) {
             return;
@@ -352,7 +349,7 @@ impl DynamicContacts {
         let columns = &self.columns;
         let inverse_mass = |p_CF: &Vector3, n: &Vector3| columns.inverse_mass(p_CF, n, momentum_matrix);
         let translation = columns.mean_inverse_mass(momentum_matrix);
-        let load = PointLoad { step, inverse_mass: translation, before };
+        let load = PointLoad { step, inverse_mass: translation, impulse_before };
         push_points(points, &p_WC, &pair.material, &load, inverse_mass, block);
         self.faces += points.len() as u32;
         self.active.push(ActivePatch { pair: index, p_WC, p_WBo });

@@ -20,8 +20,8 @@ pub(super) struct PairMemory {
 /// The loads of a pair that the next step needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Loads {
-    /// The load of the points in the last step [N s].
-    pub(super) point_load: f64,
+    /// The largest normal impulse of a point in the last step [N s].
+    pub(super) point_impulse: f64,
     /// The elastic energy of the surface at the end of the last step \[J\]; `None` before the first.
     pub(super) energy: Option<f64>,
 }
@@ -160,10 +160,10 @@ impl Memories {
     }
 
     /// Takes the largest normal impulse of a point [N s], and sets it to zero.
-    pub(super) fn take_point_load(&mut self, pair: usize) -> f64 {
+    pub(super) fn take_point_impulse(&mut self, pair: usize) -> f64 {
         match self.slots[pair] {
             NONE => 0.0,
-            slot => std::mem::take(&mut self.memories[slot as usize].loads.point_load),
+            slot => std::mem::take(&mut self.memories[slot as usize].loads.point_impulse),
         }
     }
 
@@ -171,7 +171,7 @@ impl Memories {
     pub(super) fn write(&self, writer: &mut ByteWriter) {
         let loads = || (0..self.slots.len()).map(|pair| self.loads(pair));
         writer.len(self.slots.len());
-        loads().for_each(|loads| writer.f64(loads.point_load));
+        loads().for_each(|loads| writer.f64(loads.point_impulse));
         loads().for_each(|loads| writer.optional(loads.energy));
     }
 
@@ -183,9 +183,9 @@ impl Memories {
         }
         *self = Self::default();
         self.resize(pairs);
-        for (pair, point_load) in impulses.into_iter().enumerate() {
-            let loads = Loads { point_load, energy: reader.optional()? };
-            if loads.point_load == 0.0 && loads.energy == Some(0.0) {
+        for (pair, point_impulse) in impulses.into_iter().enumerate() {
+            let loads = Loads { point_impulse, energy: reader.optional()? };
+            if loads.point_impulse == 0.0 && loads.energy == Some(0.0) {
                 self.idle.energy = loads.energy;
             } else if loads != Loads::default() {
                 self.of(pair).loads = loads;
@@ -215,7 +215,7 @@ mod tests {
         memories.clear_loads(&[0, 1], true);
         assert_eq!(memories.of(0).loads.energy, None, "no step before the first");
         memories.of(0).loads.energy = Some(3.0);
-        memories.of(1).loads.point_load = 0.5;
+        memories.of(1).loads.point_impulse = 0.5;
         memories.end();
         memories
     }

@@ -228,8 +228,10 @@ impl SpookStep {
             let normal = |face: &FaceRows| face.normal_row.map_or(0.0, |row| self.impulses[row]);
             let sum = faces.iter().filter(|face| face.pushes).map(normal).sum();
             self.memory.push_pair(active.pair, sum);
+            let mut largest = 0.0_f64;
             for face in faces {
                 let normal_impulse = normal(face);
+                largest = largest.max(normal_impulse);
                 let known = |p_CF: &Vector3, friction: Vector3| {
                     let p_BoF_B = X_WB.inverse_transform_point(&(active.p_WC + p_CF).into()).coords;
                     KnownPoint { p_BoF_B, normal_impulse, friction }
@@ -242,7 +244,7 @@ impl SpookStep {
                 }
             }
             if pair.kind == ContactKind::Points {
-                self.base.contacts.pairs.note_point_load(active.pair, sum);
+                self.base.contacts.pairs.note_point_impulse(active.pair, largest);
             }
         }
     }
