@@ -4,7 +4,7 @@
 //! divided. With a margin m the mesh extends m beyond the surface, and the pressure continues linearly to -E
 //! m / (largest distance). In an ellipsoid it continues along rays from the centre, to smaller values at the
 //! blunt ends. Meshes whose pressure does not fall everywhere alike have a layer around them instead
-//! ([`layer`]). Rigid shapes are the boundaries of the same tessellations.
+//! (`layer`). Rigid shapes are the boundaries of the same tessellations.
 
 use std::sync::Arc;
 
