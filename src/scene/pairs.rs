@@ -47,7 +47,7 @@ fn joined(model: &Model, fixed: &FixedBodies<'_>, a: BodyIndex, b: BodyIndex) ->
     })
 }
 
-/// What is known of the bodies that are welded to the world.
+/// The bodies that are welded to the world.
 struct FixedBodies<'a> {
     /// For each body whether it is a world.
     is_world: Vec<bool>,

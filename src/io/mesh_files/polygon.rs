@@ -72,7 +72,8 @@ fn area(polygon: &[Corner]) -> f64 {
 }
 
 /// Joins the holes to the outline, each by two edges there and back: from its rightmost corner to the nearest
-/// corner of the outline that it sees on its right. Holes farther right go first, so that no hole lies between.
+/// corner of the outline that it sees on its right. Holes farther right go first, so that no hole lies
+/// between.
 fn connect(outline: &mut Vec<Corner>, mut holes: Vec<Vec<Corner>>) {
     let rightmost = |hole: &[Corner]| {
         let by = |a: &usize, b: &usize| hole[*a].at[0].total_cmp(&hole[*b].at[0]).then(b.cmp(a));

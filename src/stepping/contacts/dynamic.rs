@@ -58,9 +58,10 @@ impl DynamicContacts {
         self.active.iter().map(|active| pairs[active.pair].restitution().unwrap_or(0.0))
     }
 
-    /// Stores the loads of the solved `problem` at the velocities `v` for the next step: the largest
-    /// impulses of rigid points, and the elastic forces of pressure fields. Surfaces on the free path get the pressures of the
-    /// end of the step. A pair whose pressure does not stop it at these velocities is recorded in `missed`.
+    /// Stores the loads of the solved `problem` at the velocities `v` for the next step: the largest impulses
+    /// of rigid points, and the elastic forces of pressure fields. Surfaces on the free path get the
+    /// pressures of the end of the step. A pair whose pressure does not stop it at these velocities is
+    /// recorded in `missed`.
     pub(in crate::stepping) fn note_loads(&mut self, scene: &Scene, problem: &ContactProblem, v: &[f64], step: f64) {
         for ((active, approached), patch) in self.active.iter().zip(&self.approached).zip(problem.patches()) {
             let V = patch.velocity(v);
