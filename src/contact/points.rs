@@ -87,3 +87,51 @@ pub fn push_points(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::math::Vector6;
+    use crate::solvers::{DissipationLaw, PatchLaw};
+
+    /// Law: a point in a deep overlap parts at v_max, or with the energy of the translation, w_C v_max^2/2,
+    /// if it can hardly move along its normal: at v_max sqrt(w/w_C) then, less one 3949th by its spring. The
+    /// load of the step before is carried in full.
+    #[test]
+    fn recoveries_have_the_energy_of_translation_at_most() {
+        let (dt, translation) = (1e-3, 2.0);
+        let rigid = 4.0 * std::f64::consts::PI.powi(2) / (NEAR_RIGID_BETA * dt).powi(2);
+        for part in [3.0, 1.0, 0.25, 0.01] {
+            for impulse_before in [0.0, 0.5] {
+                let points =
+                    PointContacts { p_WC: vec![Vector3::zeros()], normal: vec![Vector3::z()], phi: vec![-1.0] };
+                let material = CombinedMaterial {
+                    dissipation: 0.0,
+                    relaxation_time: 0.0,
+                    friction: 0.0,
+                    point_stiffness: None,
+                    points: Default::default(),
+                };
+                let mut block = PatchBlock::new();
+                block.reset(PatchLaw {
+                    step: dt,
+                    dissipation: DissipationLaw::HuntCrossley { dissipation: 0.0 },
+                    friction: 0.0,
+                    stiction_tolerance: 1e-4,
+                    friction_compliance: 0.0,
+                });
+                block.push_column(0, Vector6::ith(5, 1.0), 0.0);
+                let load = PointLoad { step: dt, inverse_mass: translation, impulse_before };
+                let w = part * translation;
+                push_points(&points, &Vector3::zeros(), &material, &load, |_, _| w, &mut block);
+                let (force, stiffness) = block.elastic_sums();
+                assert!((stiffness - rigid / w).abs() < 1e-9 * stiffness);
+                // The implicit step v/w = dt (fe0 - load - dt k v)
+                let speed = dt * w * (force - impulse_before / dt) / (1.0 + dt * dt * stiffness * w);
+                let full = dt * dt * rigid / (1.0 + dt * dt * rigid);
+                let expected = RECOVERY_SPEED_MAX * part.min(1.0_f64).sqrt() * full;
+                assert!((speed - expected).abs() < 1e-9 * expected, "{part}: {speed} m/s and not {expected}");
+            }
+        }
+    }
+}

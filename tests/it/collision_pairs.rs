@@ -37,6 +37,12 @@ fn pairs(file: &Path, base: &str, packages: &PackageMap) -> BTreeSet<String> {
     scene.contact_pairs().iter().map(|pair| format!("{} {}", name(pair.A), name(pair.B))).collect()
 }
 
+/// The links, each a box, and the joints (kind, parent, child) of a robot.
+fn boxes(links: &[&str], joints: &[(&str, &str, &str)]) -> String {
+    let links = links.iter().map(|name| link(name, "<box size='0.1 0.1 0.1'/>"));
+    links.chain(joints.iter().map(|(kind, parent, child)| joint(kind, parent, child))).collect()
+}
+
 fn pairs_of(test: &str, robot: &str, base: &str) -> BTreeSet<String> {
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("pairs_{test}_{}.urdf", std::process::id()));
     std::fs::write(&file, format!("<robot name='{test}'>{robot}</robot>")).expect("a file");
@@ -50,15 +56,13 @@ fn pairs_of(test: &str, robot: &str, base: &str) -> BTreeSet<String> {
 /// base. The knee may touch all but the hip and its rotor.
 #[test]
 fn the_same_links_touch_on_a_fixed_and_on_a_free_base() {
-    let box_ = "<box size='0.1 0.1 0.1'/>";
-    let links: String = ["trunk", "camera", "hip", "rotor", "knee"].map(|name| link(name, box_)).concat();
     let joints = [
-        joint("fixed", "trunk", "camera"),
-        joint("revolute", "trunk", "hip"),
-        joint("fixed", "hip", "rotor"),
-        joint("revolute", "hip", "knee"),
+        ("fixed", "trunk", "camera"),
+        ("revolute", "trunk", "hip"),
+        ("fixed", "hip", "rotor"),
+        ("revolute", "hip", "knee"),
     ];
-    let robot = format!("{links}{}", joints.concat());
+    let robot = boxes(&["trunk", "camera", "hip", "rotor", "knee"], &joints);
     let expected = ["trunk knee", "camera knee"].map(str::to_owned).into();
     assert_eq!(pairs_of("legged", &robot, "free"), expected, "free");
     assert_eq!(pairs_of("legged", &robot, "weld"), expected, "welded");
@@ -72,15 +76,13 @@ fn the_same_links_touch_on_a_fixed_and_on_a_free_base() {
 /// arm on it, also if one file holds them all.
 #[test]
 fn links_touch_what_stands_beside_their_robot_on_the_world() {
-    let box_ = "<box size='0.1 0.1 0.1'/>";
-    let links: String = ["floor", "base", "arm", "cart"].map(|name| link(name, box_)).concat();
     let joints = [
-        joint("fixed", "world", "floor"),
-        joint("fixed", "world", "base"),
-        joint("revolute", "base", "arm"),
-        joint("prismatic", "world", "cart"),
+        ("fixed", "world", "floor"),
+        ("fixed", "world", "base"),
+        ("revolute", "base", "arm"),
+        ("prismatic", "world", "cart"),
     ];
-    let room = format!("<link name='world'/>{links}{}", joints.concat());
+    let room = format!("<link name='world'/>{}", boxes(&["floor", "base", "arm", "cart"], &joints));
     let expected = ["floor arm", "floor cart", "base cart", "arm cart"].map(str::to_owned).into();
     assert_eq!(pairs_of("room", &room, "weld"), expected);
 }
@@ -103,9 +105,8 @@ fn real_robots_have_the_same_pairs_on_a_fixed_and_on_a_free_base() {
 /// on the world.
 #[test]
 fn models_on_one_table_touch_each_other() {
-    let box_ = "<box size='0.1 0.1 0.1'/>";
-    let slider = format!("<link name='rail'/>{}{}", link("carriage", box_), joint("prismatic", "rail", "carriage"));
-    let robots = [("table", link("top", box_)), ("slider", slider), ("stop", link("stop", box_))];
+    let slider = format!("<link name='rail'/>{}", boxes(&["carriage"], &[("prismatic", "rail", "carriage")]));
+    let robots = [("table", boxes(&["top"], &[])), ("slider", slider), ("stop", boxes(&["stop"], &[]))];
     let files = robots.map(|(name, robot)| {
         let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("table_{name}_{}.urdf", std::process::id()));
         std::fs::write(&file, format!("<robot name='{name}'>{robot}</robot>")).expect("a file");

@@ -60,13 +60,6 @@ fn channel(size: &Vector3) -> SurfaceMesh {
     SurfaceMesh { vertices, triangles }
 }
 
-fn points_of(a: &Shape, X_WA: &RigidTransform, b: &Shape, X_WB: &RigidTransform, detection: f64) -> PointContacts {
-    let (a, b) = (RigidShape::new(a).expect("a shape"), RigidShape::new(b).expect("a shape"));
-    let (mut workspace, mut out) = (RigidWorkspace::default(), PointContacts::default());
-    contact_points(&a, X_WA, &b, X_WB, detection, &mut workspace, &mut out);
-    out
-}
-
 /// Arms of example-robot-data hold a posture with gains for two seconds: links that overlap at the start are
 /// named and left out, and the other pairs do not disturb it. (The files are in the folder
 /// ISOBAR_ROBOT_DATA.)

@@ -3,21 +3,11 @@
 use std::sync::Arc;
 
 use isobar::geometry::make::check_convex;
-use isobar::geometry::{GeometryError, PointContacts, RigidShape, RigidWorkspace, Shape, SurfaceMesh, contact_points};
+use isobar::geometry::{GeometryError, PointContacts, RigidShape, Shape, SurfaceMesh};
 use isobar::math::{Matrix3, RigidTransform, Rotation, Vector3};
 
 use crate::fill::surfaces::{ball, cuboid, ell};
-
-fn at(x: f64, y: f64, z: f64) -> RigidTransform {
-    RigidTransform::translation(x, y, z)
-}
-
-fn points_of(a: &Shape, b: &Shape, X_WB: &RigidTransform, detection: f64) -> PointContacts {
-    let (a, b) = (RigidShape::new(a).unwrap(), RigidShape::new(b).unwrap());
-    let (mut workspace, mut out) = (RigidWorkspace::default(), PointContacts::default());
-    contact_points(&a, &RigidTransform::identity(), &b, X_WB, detection, &mut workspace, &mut out);
-    out
-}
+use crate::worlds::{at, points_of};
 
 /// A box without its lid, all of whose triangles look outward, is no block: a ball in its mouth touches
 /// nothing. Regression: it counted as its hull, and the ball lay on the missing lid.
@@ -28,7 +18,7 @@ fn an_open_rigid_mesh_is_not_its_hull() {
     assert_eq!(tray.triangles.len(), 10);
     let tray = Shape::Mesh(Arc::new(tray));
     assert!(!RigidShape::new(&tray).unwrap().is_convex());
-    let points = points_of(&tray, &Shape::Sphere { radius: 0.02 }, &at(0.0, 0.0, 0.06), 1e-3);
+    let points = points_of(&tray, &at(0.0, 0.0, 0.0), &Shape::Sphere { radius: 0.02 }, &at(0.0, 0.0, 0.06), 1e-3);
     assert!(points.is_empty(), "{points:?}");
     assert!(RigidShape::new(&Shape::Mesh(Arc::new(cuboid(Vector3::repeat(0.1))))).unwrap().is_convex());
 }
@@ -59,7 +49,7 @@ fn rounded_corners_keep_the_contact_of_edges() {
     let X_WB = RigidTransform::from_parts(center.into(), Rotation::from_matrix_unchecked(axes));
     let bar = Shape::Box { size: Vector3::repeat(2.0 * half) };
     for mesh in [clean, rounded] {
-        let points = points_of(&Shape::Mesh(Arc::new(mesh)), &bar, &X_WB, 1e-4);
+        let points = points_of(&Shape::Mesh(Arc::new(mesh)), &at(0.0, 0.0, 0.0), &bar, &X_WB, 1e-4);
         assert_eq!(points.len(), 1, "{points:?}");
         // Rounding tilts the normal by about 30 nm over 4 cm, and moves the edge by 30 nm.
         assert!((points.phi[0] + overlap).abs() < 1e-7, "{points:?}");
@@ -95,17 +85,17 @@ fn a_ball_touches_every_edge_and_corner_that_it_reaches() {
     let ball = Shape::Sphere { radius: 0.03 };
     let overlap = 1e-6;
     let height = (0.03_f64 - overlap).mul_add(0.03 - overlap, -0.02 * 0.02).sqrt();
-    let points = points_of(&plate, &ball, &at(0.0, 0.0, height), 1e-4);
+    let points = points_of(&plate, &at(0.0, 0.0, 0.0), &ball, &at(0.0, 0.0, height), 1e-4);
     assert_eq!(points.len(), 4, "{points:?}");
     assert!(points.phi.iter().all(|phi| (phi + overlap).abs() < 1e-12), "{points:?}");
     let sum: Vector3 = points.normal.iter().sum();
     assert!(sum.xy().norm() < 1e-12 && (sum.z - 4.0 * height / (0.03 - overlap)).abs() < 1e-9, "{sum}");
     let outward = Vector3::new(1.0, 1.0, 1.0).normalize();
     let beyond = Vector3::new(0.1, 0.1, 0.0) + outward * (0.03 - overlap);
-    let points = points_of(&plate, &ball, &at(beyond.x, beyond.y, beyond.z), 1e-4);
+    let points = points_of(&plate, &at(0.0, 0.0, 0.0), &ball, &at(beyond.x, beyond.y, beyond.z), 1e-4);
     assert!(points.len() == 1 && (points.normal[0] - outward).norm() < 1e-9, "{points:?}");
     // Above the diagonal between two triangles of the top.
-    let points = points_of(&plate, &ball, &at(0.06, 0.06, 0.03 - overlap), 1e-4);
+    let points = points_of(&plate, &at(0.0, 0.0, 0.0), &ball, &at(0.06, 0.06, 0.03 - overlap), 1e-4);
     assert!(points.len() == 1 && (points.normal[0] - Vector3::z()).norm() < 1e-9, "{points:?}");
 }
 

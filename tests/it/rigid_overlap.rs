@@ -3,29 +3,22 @@
 use std::sync::Arc;
 
 use isobar::contact::ContactProperties;
-use isobar::geometry::{PointContacts, RigidShape, RigidWorkspace, Shape, SurfaceMesh, contact_points};
+use isobar::geometry::{PointContacts, Shape, SurfaceMesh};
 use isobar::math::{BodyIndex, Matrix3, RigidTransform, Rotation, SpatialInertia, Vector3};
 use isobar::scene::SceneBuilder;
 use isobar::stepping::{JointCommand, Simulation, Snapshot};
 
-use crate::worlds::{at, settings};
+use crate::fill::surfaces;
+use crate::worlds::{at, points_of, settings};
 
 /// Depths of an overlap of bodies of 100 mm \[m\].
 const DEPTHS: [f64; 6] = [1e-4, 3e-4, 1e-3, 3e-3, 5e-3, 1e-2];
 
-/// A body of a constant outline in x and z, 100 mm wide along y: `caps` are the triangles of the outline.
+/// A body of a constant outline in x and z, 100 mm wide along y.
 fn prism(outline: &[[f64; 2]], caps: &[[u32; 3]]) -> SurfaceMesh {
-    let corners = outline.len() as u32;
-    let side = |y: f64| outline.iter().map(move |[x, z]| Vector3::new(*x, y, *z));
-    let mut triangles: Vec<[u32; 3]> = Vec::new();
-    for [a, b, c] in caps {
-        triangles.extend([[*a, *b, *c], [a + corners, c + corners, b + corners]]);
-    }
-    for i in 0..corners {
-        let j = (i + 1) % corners;
-        triangles.extend([[i, j + corners, j], [i, i + corners, j + corners]]);
-    }
-    SurfaceMesh { vertices: side(-0.05).chain(side(0.05)).collect(), triangles }
+    let SurfaceMesh { mut vertices, triangles } = surfaces::prism(outline, 0.05, caps);
+    vertices.iter_mut().for_each(|p| *p = Vector3::new(p.x, -p.z, p.y));
+    SurfaceMesh { vertices, triangles }
 }
 
 /// A foot from x = 0 to 100 mm and a leg up to 100 mm, both 40 mm thick.
@@ -54,14 +47,6 @@ fn arch() -> SurfaceMesh {
 
 fn shape(mesh: &SurfaceMesh) -> Shape {
     Shape::Mesh(Arc::new(mesh.clone()))
-}
-
-/// The contact points of `a` at `X_WA` and `b` at `X_WB`.
-fn points(a: &Shape, X_WA: &RigidTransform, b: &Shape, X_WB: &RigidTransform) -> PointContacts {
-    let (a, b) = (RigidShape::new(a).unwrap(), RigidShape::new(b).unwrap());
-    let mut out = PointContacts::default();
-    contact_points(&a, X_WA, &b, X_WB, 1e-4, &mut RigidWorkspace::default(), &mut out);
-    out
 }
 
 /// Asserts that the points are those of an overlap by `depth` with the way out along `out` for B: at least
@@ -134,7 +119,7 @@ fn far_sides_of_thin_plates_do_not_touch() {
             Vector3::zeros().into(),
             Rotation::from_axis_angle(&Vector3::y_axis(), std::f64::consts::PI),
         );
-    let found = points(&comb, &RigidTransform::identity(), &comb, &facing);
+    let found = points_of(&comb, &RigidTransform::identity(), &comb, &facing, 1e-4);
     assert!(found.phi.iter().any(|phi| (*phi + 1e-3).abs() < 1e-9), "{found:?}");
     for (normal, phi) in found.normal.iter().zip(&found.phi) {
         assert!(*phi > -1.0001e-3 && (normal.x.abs() > 0.999 || *phi > -1e-6), "{normal:?}, {phi}");
@@ -150,7 +135,7 @@ fn a_mesh_inside_another_is_pushed_out() {
         triangles: self::ell().triangles,
     };
     // 20 mm x 20 mm x 2 mm, its top 0.5 mm below the top of the foot.
-    let found = points(&ell, &RigidTransform::identity(), &shape(&small), &at(0.06, 0.0, 0.0375));
+    let found = points_of(&ell, &RigidTransform::identity(), &shape(&small), &at(0.06, 0.0, 0.0375), 1e-4);
     assert!(!found.is_empty() && found.normal.iter().all(|normal| normal.z > 0.999), "{found:?}");
 }
 
@@ -212,9 +197,24 @@ fn thin_plates_apart_do_not_attract_each_other() {
     let pose = |tilt: Rotation, z: f64| RigidTransform::from_parts(Vector3::new(0.01, 0.005, z).into(), tilt.inverse());
     let (lower, upper) = (frame(0.1, tilt_A), frame(0.09, tilt_B));
     for gap in [0.014, 0.005, 5e-4, 1e-5, 0.0] {
-        let found = points(&lower, &pose(tilt_A, 0.0), &upper, &pose(tilt_B, 0.002 + gap));
+        let found = points_of(&lower, &pose(tilt_A, 0.0), &upper, &pose(tilt_B, 0.002 + gap), 1e-4);
         assert!(found.phi.iter().all(|phi| (phi - gap).abs() < 1e-9), "{gap}: {found:?}");
         assert_eq!(found.is_empty(), gap > 1e-4, "{gap}: {found:?}");
         assert!(found.normal.iter().all(|normal| normal.z > 0.999), "{gap}: {found:?}");
     }
+}
+
+/// A block that stands in a tray, with one corner inside the floor by rounding, is not inside the tray: it
+/// touches the floor only, with the points of its lower face.
+#[test]
+fn a_block_in_a_tray_is_not_inside_its_floor() {
+    let outline =
+        [[-0.1, -0.01], [0.1, -0.01], [0.1, 0.1], [0.09, 0.1], [0.09, 0.0], [-0.09, 0.0], [-0.09, 0.1], [-0.1, 0.1]];
+    let caps = [[0, 1, 4], [0, 4, 5], [1, 2, 3], [1, 3, 4], [0, 5, 6], [0, 6, 7]];
+    let tray = shape(&prism(&outline, &caps));
+    let mut corners = surfaces::cuboid(Vector3::repeat(0.02));
+    corners.vertices[0].z -= 1e-9;
+    let points = points_of(&tray, &RigidTransform::identity(), &shape(&corners), &at(0.0, 0.0, 0.02), 1e-4);
+    assert_eq!(points.len(), 4, "{points:?}");
+    assert!(points.normal.iter().all(|normal| normal.z > 0.999), "{points:?}");
 }

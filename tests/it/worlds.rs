@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use isobar::contact::ContactProperties;
-use isobar::geometry::Shape;
+use isobar::geometry::{PointContacts, RigidShape, RigidWorkspace, Shape, contact_points};
 use isobar::math::{BodyIndex, JointIndex, Matrix3, RigidTransform, SpatialInertia, Vector3};
 use isobar::multibody::{JointKind, JointLimits, JointSpec, State};
 use isobar::robot::{RobotDescription, RobotPlacement, add_robot};
@@ -15,6 +15,20 @@ pub(crate) const GRAVITY: f64 = 9.81;
 
 pub(crate) fn at(x: f64, y: f64, z: f64) -> RigidTransform {
     RigidTransform::translation(x, y, z)
+}
+
+/// The points of two rigid shapes that are nearer to each other than `detection` [m].
+pub(crate) fn points_of(
+    a: &Shape,
+    X_WA: &RigidTransform,
+    b: &Shape,
+    X_WB: &RigidTransform,
+    detection: f64,
+) -> PointContacts {
+    let [a, b] = [a, b].map(|shape| RigidShape::new(shape).expect("a shape"));
+    let mut out = PointContacts::default();
+    contact_points(&a, X_WA, &b, X_WB, detection, &mut RigidWorkspace::default(), &mut out);
+    out
 }
 
 pub(crate) fn compliant(modulus: f64, dissipation: f64, friction: f64) -> ContactProperties {

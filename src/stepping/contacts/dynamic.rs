@@ -59,7 +59,7 @@ impl DynamicContacts {
     }
 
     /// Stores the loads of the solved `problem` at the velocities `v` for the next step: the largest impulses
-    /// of rigid points, and the elastic forces of pressure fields. Surfaces on the free path get the
+    /// of rigid points, and the elastic energies of pressure fields. Surfaces on the free path get the
     /// pressures of the end of the step. A pair whose pressure does not stop it at these velocities is
     /// recorded in `missed`.
     pub(in crate::stepping) fn note_loads(&mut self, scene: &Scene, problem: &ContactProblem, v: &[f64], step: f64) {
@@ -193,8 +193,8 @@ impl DynamicContacts {
             let (block, momentum_matrix) = problem.add_patch();
             input.start_patch(pair, momentum_matrix, &self.columns, block);
             let (surface, kept) = self.pairs.surface_mut(index);
-            let size = patch_size(surface);
-            let PatchSize { depth, along, .. } = size.within(hold.depth_max);
+            let size = patch_size(surface).within(hold.depth_max);
+            let PatchSize { depth, along, .. } = size;
             let count = push_faces_with_rims(surface, (&p_WC, &size), settings.face_friction, block, kept);
             let (force, stiffness) = block.elastic_sums();
             let (surface, _) = self.pairs.surface(index);
@@ -307,7 +307,7 @@ impl DynamicContacts {
         // The parts are too long to find all contacts
         let part = travel / f64::from(count);
         if found.is_none() && part > thickness {
-            self.missed = Some(Missed { pair: index, travel, pressed: None, depth: 0.5 * thickness });
+            self.missed = Some(Missed { pair: index, travel, pressed: None, depth: f64::INFINITY });
         }
         found
     }

@@ -80,29 +80,47 @@ fn every_corner_of_a_polygon_is_used_also_on_straight_sides() {
     }
 }
 
-/// A plate with three holes in a COLLADA file, one of them turned like the outline. Regression: the holes
-/// were covered.
-#[test]
-fn holes_of_polygons_stay_open() {
-    let square = |x: f64, y: f64, s: f64| [[x, y], [x, y + s], [x + s, y + s], [x + s, y]];
-    let mut turned = square(5.0, 5.0, 3.0);
-    turned.reverse();
-    let loops = [[[0., 0.], [10., 0.], [10., 10.], [0., 10.]], square(1.0, 1.0, 2.0), turned, square(1.0, 5.0, 3.5)];
+/// A flat polygon in a COLLADA file, its outline first and then its holes.
+fn holed(loops: &[Vec<[f64; 2]>]) -> SurfaceMesh {
     let positions: String = loops.iter().flatten().map(|[x, y]| format!("{x} {y} 0 ")).collect();
-    let ring = |k: usize| format!("{} {} {} {}", 4 * k, 4 * k + 1, 4 * k + 2, 4 * k + 3);
+    let mut next = 0;
+    let rings = loops.iter().map(|corners| {
+        let ring: String = (next..next + corners.len()).map(|number| format!("{number} ")).collect();
+        next += corners.len();
+        ring
+    });
+    let rings: Vec<String> = rings.collect();
+    let holes: String = rings[1..].iter().map(|ring| format!("<h>{ring}</h>")).collect();
     let text = format!(
         "<COLLADA><library_geometries><geometry id='g'><mesh><source id='s'><float_array id='a'>{positions}</float_array></source>\
          <vertices id='v'><input semantic='POSITION' source='#s'/></vertices><polygons count='1'>\
-         <input semantic='VERTEX' source='#v' offset='0'/><ph><p>{}</p><h>{}</h><h>{}</h><h>{}</h></ph></polygons></mesh></geometry>\
+         <input semantic='VERTEX' source='#v' offset='0'/><ph><p>{}</p>{holes}</ph></polygons></mesh></geometry>\
          </library_geometries></COLLADA>",
-        ring(0),
-        ring(1),
-        ring(2),
-        ring(3)
+        rings[0]
     );
-    let mesh = surface(&text, "plate.dae");
-    let (sum, covered) = areas(&mesh);
-    let exact = 100.0 - 4.0 - 9.0 - 12.25;
-    assert!((sum - exact).abs() < 1e-12 && (covered - exact).abs() < 1e-12, "{sum} {covered}");
-    assert_eq!(mesh.triangles.len(), 16 + 2 * 3 - 2);
+    surface(&text, "plate.dae")
+}
+
+/// A plate with three holes, one of them turned like the outline; a triangle with a hole; and a plate whose
+/// corner that is nearest to the hole lies behind it. Regression: holes were covered.
+#[test]
+fn holes_of_polygons_stay_open() {
+    let square = |x: f64, y: f64, s: f64| vec![[x, y], [x, y + s], [x + s, y + s], [x + s, y]];
+    let mut turned = square(5.0, 5.0, 3.0);
+    turned.reverse();
+    let plate = vec![[0., 0.], [10., 0.], [10., 10.], [0., 10.]];
+    let behind = vec![[-1., -1.], [0., -1.], [1., -1.], [0., 1.]];
+    let low = vec![[-0.2, -0.5], [-0.2, -0.2], [0.2, -0.2], [0.2, -0.5]];
+    let cases = [
+        (vec![plate, square(1.0, 1.0, 2.0), turned, square(1.0, 5.0, 3.5)], 100.0 - 4.0 - 9.0 - 12.25),
+        (vec![vec![[0., 0.], [4., 0.], [0., 4.]], square(0.5, 0.5, 1.0)], 8.0 - 1.0),
+        (vec![behind, low], 2.0 - 0.12),
+    ];
+    for (loops, exact) in cases {
+        let mesh = holed(&loops);
+        let (sum, covered) = areas(&mesh);
+        assert!((sum - exact).abs() < 1e-12 && (covered - exact).abs() < 1e-12, "{loops:?}: {sum} {covered}");
+        let corners: usize = loops.iter().map(Vec::len).sum();
+        assert_eq!(mesh.triangles.len(), corners + 2 * (loops.len() - 1) - 2);
+    }
 }
