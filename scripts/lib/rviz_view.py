@@ -182,6 +182,10 @@ class View:
                 name = display["Name"]
                 node.create_subscription(message_kind, topic["Value"], lambda m, name=name, handle=handle: handle(name, m), qos)
 
+    def is_described(self):
+        """Whether every robot display has its description."""
+        return all(display["Name"] in self.heard for display in self.displays if display["Class"].endswith("RobotModel"))
+
     def keep(self, name, message):
         self.heard[name] = message
 

@@ -1,6 +1,8 @@
 //! Numbers that look random and are the same in every run.
 
-use super::{Rotation, Vector3};
+use super::Rotation;
+#[cfg(any(test, feature = "experiments"))]
+use super::Vector3;
 
 /// The number of integers of 53 bits, all of which a float holds exactly. [-]
 const STEPS: f64 = (1_u64 << 53) as f64;
@@ -35,6 +37,23 @@ impl Random {
         2.0 * self.next() - 1.0
     }
 
+    /// A uniform rotation: the direction of a uniform point of the ball in four dimensions.
+    pub(crate) fn rotation(&mut self) -> Rotation {
+        /// Points nearer to the centre have no exact direction.
+        const LENGTH_MIN: f64 = 1e-3;
+        loop {
+            let q = [0; 4].map(|_| self.signed());
+            let length = q.iter().map(|x| x * x).sum::<f64>().sqrt();
+            if (LENGTH_MIN..=1.0).contains(&length) {
+                let q = nalgebra::Quaternion::new(q[0], q[1], q[2], q[3]);
+                return nalgebra::UnitQuaternion::from_quaternion(q).to_rotation_matrix();
+            }
+        }
+    }
+}
+
+#[cfg(any(test, feature = "experiments"))]
+impl Random {
     /// Each component uniform in [-1, 1).
     pub(crate) fn vector(&mut self) -> Vector3 {
         Vector3::new(self.signed(), self.signed(), self.signed())
@@ -48,20 +67,6 @@ impl Random {
     /// One of 0, 1, ..., `count` - 1.
     pub(crate) fn below(&mut self, count: usize) -> usize {
         (self.next() * count as f64) as usize % count
-    }
-
-    /// A uniform rotation: the direction of a uniform point of the ball in four dimensions.
-    pub(crate) fn rotation(&mut self) -> Rotation {
-        /// Points nearer to the centre have no exact direction.
-        const LENGTH_MIN: f64 = 1e-3;
-        loop {
-            let q = [0; 4].map(|_| self.signed());
-            let length = q.iter().map(|x| x * x).sum::<f64>().sqrt();
-            if (LENGTH_MIN..=1.0).contains(&length) {
-                let q = nalgebra::Quaternion::new(q[0], q[1], q[2], q[3]);
-                return nalgebra::UnitQuaternion::from_quaternion(q).to_rotation_matrix();
-            }
-        }
     }
 }
 

@@ -11,7 +11,7 @@ use isobar::multibody::State;
 use isobar::scene::{ContactKind, Scene, SceneBuilder};
 use isobar::stepping::{JointCommand, Simulation, Snapshot, overlaps};
 
-use crate::worlds::{GRAVITY, at, body_on_ground, run, settings};
+use crate::worlds::{GRAVITY, at, body_on_ground, points_of, run, settings};
 
 use crate::golden;
 use crate::random::Random;

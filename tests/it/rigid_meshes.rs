@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use isobar::geometry::make::check_convex;
-use isobar::geometry::{GeometryError, PointContacts, RigidShape, Shape, SurfaceMesh};
+use isobar::geometry::{GeometryError, RigidShape, Shape, SurfaceMesh};
 use isobar::math::{Matrix3, RigidTransform, Rotation, Vector3};
 
 use crate::fill::surfaces::{ball, cuboid, ell};

@@ -71,8 +71,8 @@ fn deep_overlaps_have_their_way_out() {
         let check =
             |a: &Shape, X_WA: RigidTransform, b: &Shape, X_WB: RigidTransform, out: Vector3, depth: f64, name: &str| {
                 let (X_WA, X_WB, out) = (turned * X_WA, turned * X_WB, turned.rotation * out);
-                assert_way_out(&points(a, &X_WA, b, &X_WB), &out, depth, name);
-                assert_way_out(&points(b, &X_WB, a, &X_WA), &-out, depth, name);
+                assert_way_out(&points_of(a, &X_WA, b, &X_WB, 1e-4), &out, depth, name);
+                assert_way_out(&points_of(b, &X_WB, a, &X_WA, 1e-4), &-out, depth, name);
             };
         let (origin, up) = (RigidTransform::identity(), Vector3::z());
         for depth in DEPTHS {
@@ -215,6 +215,10 @@ fn a_block_in_a_tray_is_not_inside_its_floor() {
     let mut corners = surfaces::cuboid(Vector3::repeat(0.02));
     corners.vertices[0].z -= 1e-9;
     let points = points_of(&tray, &RigidTransform::identity(), &shape(&corners), &at(0.0, 0.0, 0.02), 1e-4);
-    assert_eq!(points.len(), 4, "{points:?}");
     assert!(points.normal.iter().all(|normal| normal.z > 0.999), "{points:?}");
+    assert!(points.phi.iter().all(|&phi| phi > -1e-8), "{points:?}");
+    for (x, y) in [(-0.02, -0.02), (-0.02, 0.02), (0.02, -0.02), (0.02, 0.02)] {
+        let corner = Vector3::new(x, y, 0.0);
+        assert!(points.p_WC.iter().any(|position| (position - corner).norm() < 1e-6), "{corner:?}: {points:?}");
+    }
 }

@@ -408,15 +408,17 @@ def launch(installed, tmp_path):
 
 @pytest.fixture
 def heard_from_the_start(launch, listener, tmp_path):
-    """Launches a paused simulation, and resumes it when all topics of interest have publishers."""
+    """Launches a paused simulation, and resumes it when all topics of interest have publishers and `ready`
+    holds."""
 
-    def start(name, arguments, **parameters):
+    def start(name, arguments, ready=lambda: True, **parameters):
         paused = tmp_path / "paused.yaml"
         paused.write_text(yaml.safe_dump({"/**": {"ros__parameters": {"start_paused": True, **parameters}}}))
         started = launch(name, {"use_rviz": "false", "params_file": str(paused), **arguments})
         namespace = f"/{arguments['namespace']}" if "namespace" in arguments else ""
         there = lambda: all(listener.node.count_publishers(topic) for topic in listener.heard)
         listener.wait_until(there, "the topics")
+        listener.wait_until(ready, "what is there before the first step")
         for process in started[0]:
             listener.meet(f"{namespace}/{process.name or process.executable.removesuffix('.py')}")
         request = SetBool.Request(data=False)

@@ -75,7 +75,7 @@ def shown(heard_from_the_start, listener):
     by other topics than /tf."""
 
     def run(task):
-        RobotStatePublisher(listener.node)
+        frames = RobotStatePublisher(listener.node)
         view = View(listener.node, ROOT / f"config/rviz/{task}.rviz")
         given, phase, _, link = TASKS[task]
         phases = listener.listen(String, "/task/phase", LATCHED) if phase else []
@@ -87,7 +87,9 @@ def shown(heard_from_the_start, listener):
                 robot = Robot(urdf_path(model["urdf"], scene).read_text())
                 root = model.get("prefix", "") + next(name for name in robot.links if name not in robot.parent_joint)
                 poses[model["name"]] = listener.listen(PoseStamped, f"/isobar/pose/{root}", 100)
-        heard_from_the_start(f"{task}.launch.py", {**given, **LOCKSTEP}, publish_robot_description=True)
+        # The description arrives at any time after the topics are there.
+        described = lambda: frames.robot is not None and view.is_described()
+        heard_from_the_start(f"{task}.launch.py", {**given, **LOCKSTEP}, described, publish_robot_description=True)
         start = lambda: states and (any(m.data == phase for m in phases) if phase else stamp_ns(states[-1]) > 1e9 * GRIPPED)
         listener.wait_until(start, f"keyframe {phase}", 150.0)
         begun = stamp_ns(states[-1]) + 200_000_000
