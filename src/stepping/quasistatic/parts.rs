@@ -26,8 +26,9 @@ const SUCCESSES: u32 = 2;
 impl QuasistaticStep {
     /// Solves for the end of the step: at once, or else in 2, 4, 8 ... parts; the last of these are halved
     /// further where they do not settle. Each part is a shorter step, and the command goes in equal changes
-    /// from the last command to the new one. The forces are those of the last part. If the step does not settle with friction that is spread over the faces, as under a
-    /// tool that is pressed and turned, friction acts at their centroids in this step.
+    /// from the last command to the new one. The forces are those of the last part. If the step does not
+    /// settle with friction that is spread over the faces, as under a tool that is pressed and turned,
+    /// friction acts at their centroids in this step.
     pub(in crate::stepping) fn step(
         &mut self,
         input: &StepInput<'_>,
