@@ -102,6 +102,17 @@ fn drops_gain_no_energy_and_come_to_rest() {
     assert!(!faults_of(0..60, start).is_empty());
 }
 
+/// Solves that go to and fro between the faces of a friction cone end converged: without this, these rigid
+/// drops have 394, 24 and 64 unconverged steps.
+#[test]
+fn solves_of_rigid_drops_end() {
+    for seed in [37, 56, 67] {
+        let drop = random_drops::Drop::random(seed, true);
+        let row = DropRow::run(drop, DynamicStepping::default()).expect("a scene");
+        assert_eq!(row.not_converged, 0, "{}", row.drop);
+    }
+}
+
 /// A light box on the ground, one of them compliant.
 struct LightBox {
     name: &'static str,

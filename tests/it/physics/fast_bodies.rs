@@ -82,6 +82,45 @@ fn a_ball_that_is_not_stopped_is_named() {
     }
 }
 
+/// A ball that flies 5 m in a step passes a wall of 20 mm between the places at which its free path is
+/// searched for contact. It is named.
+#[test]
+fn a_ball_that_passes_between_the_searched_places_is_named() {
+    let (mut simulation, body) = ball_before_wall(5000.0, 0.02, 1e6, settings(1e-3));
+    simulation.step(&JointCommand::default()).expect("a step");
+    let beyond = simulation.data().X_WB[body].translation.vector.x > 0.02;
+    let missed = simulation.missed_contact().map(|missed| missed.to_string());
+    assert!(!beyond || missed.as_ref().is_some_and(|text| text.contains("`ball/shell`")), "{missed:?}");
+}
+
+/// A ball that its ground cannot carry is named while it sinks: nearly inside, the force of a half space grows
+/// no further.
+#[test]
+fn a_ball_that_sinks_into_soft_ground_is_named() {
+    let radius = 0.05;
+    let mut builder = SceneBuilder::new();
+    let mut ground = compliant(2e4, 1.0, 0.3);
+    ground.slab_thickness = Some(0.1);
+    builder
+        .add_geometry(BodyIndex::WORLD, "ground", RigidTransform::identity(), Shape::HalfSpace, &ground)
+        .expect("a ground");
+    let inertia = SpatialInertia::from_central(20.0, &Vector3::zeros(), &(Matrix3::identity() * 0.02));
+    let body = builder.add_body("ball", inertia);
+    builder
+        .add_geometry(body, "shell", RigidTransform::identity(), Shape::Sphere { radius }, &rigid(0.3))
+        .expect("a ball");
+    let (scene, state) = finish(builder, Vector3::new(0.0, 0.0, -GRAVITY), &[at(0.0, 0.0, radius)]);
+    let mut simulation = Simulation::new(scene, state, settings(2e-3)).expect("a simulation");
+    let mut named = None;
+    for _ in 0..500 {
+        simulation.step(&JointCommand::default()).expect("a step");
+        let height = simulation.data().X_WB[body].translation.vector.z;
+        named = named.or(simulation.missed_contact().map(|_| height));
+        assert!(named.is_some() || height > -0.95 * radius, "at {height} m in silence");
+    }
+    assert!(named.is_some_and(|height| height > -radius), "{named:?}");
+}
+
 /// A ball of 20 mm that meets a wall of 100 mm with 5 m/s bounces off, also in steps in which it flies 25 mm.
 /// Its material can stop it: 1e6 Pa in 4 cm3 hold more than its 1.25 J. Its centre stays before the wall, by
 /// a tenth of a millimetre at least; in steps of 0.1 ms it stays 1.9 mm away.
