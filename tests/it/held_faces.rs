@@ -1,6 +1,6 @@
 //! The faces of steps that may be longer than their contact, against closed forms of their fields.
 
-use isobar::contact::{FaceFriction, Hold, patch_point, patch_size, push_faces_held, push_faces_with_rims};
+use isobar::contact::{FaceFriction, Hold, PatchSize, patch_point, patch_size, push_faces_held, push_faces_with_rims};
 use isobar::geometry::{ContactSurface, HydroelasticGeometry, HydroelasticWorkspace, Shape, contact_surface};
 use isobar::math::{RigidTransform, SpatialVelocity, Vector3};
 use isobar::solvers::{DissipationLaw, PatchBlock, PatchLaw};
@@ -147,4 +147,14 @@ fn sides_do_not_push_in_steps_that_resolve_the_contact() {
         let below = gradient * depth * SIDE * SIDE;
         assert!((force / below - 1.0).abs() < 1e-9, "turn {turn}: {force} and not {below} N");
     }
+}
+
+/// Oracle: a depth that is limited keeps the largest pressure, depth times gradient; a smaller one stays.
+#[test]
+fn a_limited_depth_keeps_the_pressure() {
+    let size = PatchSize { depth: 5.0, gradient: 2.0, along: Vector3::z() };
+    assert_eq!(size.within(5.0), size);
+    let limited = size.within(2.0);
+    assert_eq!((limited.depth, limited.depth * limited.gradient), (2.0, 10.0));
+    assert_eq!(limited.along, size.along);
 }
