@@ -82,6 +82,7 @@ pub(super) fn check_state(model: &Model, state: &State) -> Result<(), Simulation
 /// Checks that `scene` can take steps with `settings`.
 pub(super) fn check_steps(scene: &Scene, settings: &StepSettings) -> Result<(), SimulationError> {
     check_settings(settings)?;
+    settings.stepping.check_size(scene.model().nv())?;
     if !matches!(settings.stepping, Stepping::Quasistatic(_)) {
         scene.model().check_mass()?;
     }

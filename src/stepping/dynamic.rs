@@ -18,14 +18,13 @@ use crate::math::dense::{NotPositiveDefinite, cholesky_in_place, cholesky_solve_
 use crate::math::{ByteReader, ByteWriter, BytesError, Vector3};
 use crate::multibody::{Data, FreeMotion, FreeMotionError, FreeStart, Model, State, bias, mass_matrix, positions};
 use crate::scene::Scene;
-use crate::solvers::dynamic::{ContactProblem, FrictionError, NewtonSolver, SolveReport, SolveStatus, TamsiSolver};
+use crate::solvers::dynamic::{
+    ContactProblem, FrictionError, NewtonSolver, SolveReport, SolveStatus, SolvedFriction, TamsiSolver,
+};
 
 /// If rounding stops the solver before its tolerance, a residual below this value still counts as a
 /// solution [-].
 const STALLED_RESIDUAL_MAX: f64 = 1e-5;
-
-/// The largest number of times that a step is solved again with friction bounds from its own normal impulses.
-const FRICTION_ROUNDS_MAX: u32 = 5;
 
 /// The scheme `coupled` ends when the friction bounds change by at most this fraction of the largest bound of
 /// their contact [-].
@@ -217,6 +216,12 @@ impl DynamicStep {
         self.solver.remove_stiff_motion(&self.problem, v, x).map_err(|error| self.unsolved(model, time, error))
     }
 
+    /// Writes for each velocity how many times the friction bounds of its island were renewed in the last
+    /// solve.
+    pub(super) fn friction_rounds(&self, rounds: &mut [u32]) {
+        self.solver.rounds(&self.problem, rounds);
+    }
+
     /// Sets the `changes` of all velocities of an island to 0, unless those of all its trees are `resolved`.
     pub(super) fn keep_resolved_islands(&self, model: &Model, resolved: &[bool], changes: [&mut [f64]; 2]) {
         match self.options.scheme {
@@ -281,20 +286,18 @@ impl DynamicStep {
 
     /// Does the same as [`DynamicStep::solve`], beginning with the present bounds.
     fn solve_with_bounds(&mut self, input: &StepInput<'_>, v: &mut [f64]) -> Result<Solved, StepError> {
-        let report = self.solver.solve(&self.problem, &self.warm_start, &self.options.solver, v);
-        let report = report.map_err(|error| self.unsolved(input.scene.model(), input.time, error))?;
-        let mut solved = Solved { report, rounds: 0, wrong: FrictionError::default() };
-        let scheme = self.options.scheme;
+        let (scheme, settings) = (self.options.scheme, &self.options.solver);
+        let mut solved = if scheme == ContactScheme::Lagged && self.options.friction_bound == FrictionBound::Solved {
+            let accuracy = (settings, FRICTION_ERROR_MAX);
+            let solved = self.solver.solve_with_friction(&mut self.problem, &self.warm_start, accuracy, v);
+            solved.map(|SolvedFriction { report, rounds, wrong }| Solved { report, rounds, wrong })
+        } else {
+            let report = self.solver.solve(&self.problem, &self.warm_start, settings, v);
+            report.map(|report| Solved { report, rounds: 0, wrong: FrictionError::default() })
+        }
+        .map_err(|error| self.unsolved(input.scene.model(), input.time, error))?;
         if scheme == ContactScheme::Coupled {
             self.couple(input, v, &mut solved)?;
-        }
-        while scheme == ContactScheme::Lagged && self.options.friction_bound == FrictionBound::Solved {
-            solved.wrong = self.problem.friction_error(v, FRICTION_ERROR_MAX);
-            if solved.wrong.part() <= FRICTION_ERROR_MAX || solved.rounds == FRICTION_ROUNDS_MAX {
-                break;
-            }
-            self.problem.refresh_friction(v);
-            self.solve_again(input, v, &mut solved)?;
         }
         if solved.report.residual.is_nan() {
             return Err(StepError::Residual { time: input.time });

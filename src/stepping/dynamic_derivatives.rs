@@ -114,6 +114,8 @@ pub struct DynamicDerivatives {
     /// dv' by column, and that of the round before.
     dv: Vec<f64>,
     dv_before: Vec<f64>,
+    /// For each velocity, the number of rounds of its island in the step.
+    rounds: Vec<u32>,
     /// dq' by column at a fixed solution, and then dq'.
     dq: Vec<f64>,
     /// dv' by column at a fixed solution, because velocities turn with their bodies.
@@ -160,6 +162,7 @@ impl DynamicDerivatives {
             v_before: vec![0.0; n],
             dv: vec![0.0; n * columns],
             dv_before: vec![0.0; n * columns],
+            rounds: vec![0; n],
             dq: vec![0.0; n * columns],
             dv_turned: vec![0.0; n * columns],
             free: FreeMotion::default(),
@@ -209,6 +212,7 @@ impl DynamicDerivatives {
             }
             self.solve(&input)?;
             self.differentiate_round(&input, round > 0)?;
+            self.keep_ended_islands(round);
             self.v_before.copy_from_slice(&self.v);
             self.dv_before.copy_from_slice(&self.dv);
         }
@@ -280,7 +284,21 @@ impl DynamicDerivatives {
             return Err(DynamicDerivativeError::Reached { A, B });
         }
         self.v.copy_from_slice(&result.state.v);
+        self.rounds.fill(0);
+        self.step.friction_rounds(&mut self.rounds);
         Ok(result.report.friction_rounds)
+    }
+
+    /// Returns the velocities of islands that had fewer rounds, and their derivatives, to those of the round
+    /// before.
+    fn keep_ended_islands(&mut self, round: u32) {
+        let n = self.rounds.len();
+        for i in (0..n).filter(|i| self.rounds[*i] < round) {
+            self.v[i] = self.v_before[i];
+            for row in (i..self.dv.len()).step_by(n) {
+                self.dv[row] = self.dv_before[row];
+            }
+        }
     }
 
     /// Finds the efforts per unit of a commanded position and velocity.

@@ -19,6 +19,18 @@ pub enum SimulationError {
         /// Velocities of the model.
         nv: usize,
     },
+    /// More degrees of freedom than the steps take.
+    #[error("the scene has {dofs} degrees of freedom; {mode} steps take at most {most}: {way_out}")]
+    Size {
+        /// Those of the scene.
+        dofs: usize,
+        /// The mode of the steps.
+        mode: &'static str,
+        /// The largest number.
+        most: usize,
+        /// The remedy.
+        way_out: String,
+    },
     /// A setting that is out of range, such as a step of zero.
     #[error("{setting} is {value}; it must be positive and finite")]
     Setting {

@@ -1,5 +1,6 @@
 //! All settings of stepping.
 
+use super::error::SimulationError;
 use crate::contact::FaceFriction;
 use crate::geometry::FaceRepresentation;
 use crate::solvers::complementarity::ComplementaritySettings;
@@ -126,7 +127,38 @@ pub const STEP_MAX: f64 = 0.1;
 /// The longest quasistatic step of scenes and of the node \[s\].
 pub const QUASISTATIC_STEP_MAX: f64 = 1.0;
 
+/// The largest number of degrees of freedom of a scene whose steps have matrices of all of them; one then
+/// takes 72 MB.
+const DENSE_DOFS_MAX: usize = 3_000;
+/// The same with matrices of the trees of bodies and of the contacts between them.
+const SPARSE_DOFS_MAX: usize = 15_000;
+
 impl Stepping {
+    /// The largest number of degrees of freedom of a scene.
+    pub const fn dofs_max(&self) -> usize {
+        match self {
+            Self::Dynamic(options) if !matches!(options.scheme, ContactScheme::Tamsi) => SPARSE_DOFS_MAX,
+            _ => DENSE_DOFS_MAX,
+        }
+    }
+    /// Checks that scenes may have `dofs` degrees of freedom.
+    ///
+    /// # Errors
+    /// More than [`Stepping::dofs_max`].
+    pub fn check_size(&self, dofs: usize) -> Result<(), SimulationError> {
+        let most = self.dofs_max();
+        if dofs <= most {
+            return Ok(());
+        }
+        let way_out = match self {
+            Self::Dynamic(options) if matches!(options.scheme, ContactScheme::Tamsi) => {
+                format!("remove models, or use `scheme: lagged`, which takes {SPARSE_DOFS_MAX}")
+            }
+            Self::Dynamic(_) => "remove models".to_owned(),
+            _ => format!("remove models, or use `stepping: dynamic`, which takes {SPARSE_DOFS_MAX}"),
+        };
+        Err(SimulationError::Size { dofs, mode: self.name(), most, way_out })
+    }
     /// The longest step of the mode in scenes and in the node \[s\].
     pub const fn step_max(&self) -> f64 {
         if matches!(self, Self::Quasistatic(_)) { QUASISTATIC_STEP_MAX } else { STEP_MAX }

@@ -174,7 +174,7 @@ fn faults_of_bodies_and_copies_are_refused_with_place_and_way_out() {
         ("name: a, urdf: ../urdf/spatula.urdf, §group_state: home, free: {}", "srdf: arm.srdf"),
         ("§name: a, free: {}", "or a shape"),
         ("name: a, sphere: 0.1, mass: 1, free: {}, §count: 3", "add `random:"),
-        ("name: a, sphere: 0.1, mass: 1, free: {}, at: §[]", "between 1 and 1000"),
+        ("name: a, sphere: 0.1, mass: 1, free: {}, at: §[]", "between 1 and 2500"),
         ("name: a, sphere: 0.1, mass: 1, free: {}, at: [§[0, 0]]", "three numbers"),
         ("name: a, sphere: 0.1, mass: 1, free: {}, at: [[0, 0, 0]], §count: 2", "remove `count`"),
         ("name: a, sphere: 0.1, mass: 1, free: {}, at: [[0, 0, 0]], §grid: {}", "keep one of them"),

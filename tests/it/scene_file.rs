@@ -12,7 +12,9 @@ use isobar::recording::{Outputs, Quantity};
 use isobar::scene::ClosureKind;
 use isobar::solvers::complementarity::ComplementaritySettings;
 use isobar::solvers::quasistatic::QuasistaticSettings;
-use isobar::stepping::{JointCommand, QuasistaticStepping, Simulation, Snapshot, SpookStepping, UnactuatedInertia};
+use isobar::stepping::{
+    JointCommand, QuasistaticStepping, Simulation, Snapshot, SpookStepping, StepSettings, Stepping, UnactuatedInertia,
+};
 
 use crate::worlds::other_warnings;
 
@@ -650,9 +652,50 @@ fn scenes_have_a_largest_size() {
         format!("  - {{ name: m{number}, urdf: ../urdf/spatula.urdf, prefix: m{number}_, free: {{}} }}\n")
     };
     let scene = |models: usize| format!("models:\n{}", (0..models).map(model).collect::<String>());
-    let refused = |models| chain(&load(&scene(models)).unwrap_err());
-    assert!(refused(1_001).contains("1001 models; at most 1000"), "{}", refused(1_001));
-    assert!(refused(501).contains("3006 degrees of freedom; at most 3000"), "{}", refused(501));
+    let refused = |scene: String| chain(&load(&scene).unwrap_err());
+    let many = refused(scene(2_501));
+    assert!(many.contains("2501 models; at most 2500"), "{many}");
+    let balls = |rest: &str, count: usize| {
+        let grid = "grid: { count: [25, 25, 4], spacing: [0.3, 0.3, 0.3] }";
+        let grid = if count == 2_500 { grid.to_owned() } else { grid.replace("25, 25, 4", &format!("{count}, 1, 1")) };
+        format!("models:\n  - {{ name: b, sphere: 0.1, mass: 1, free: {{}}, {grid} }}\n{rest}")
+    };
+    for (rest, way_out) in [
+        ("stepping: quasistatic", "`stepping: dynamic`, which takes 15000"),
+        ("stepping: spook", "`stepping: dynamic`, which takes 15000"),
+        ("contact: { scheme: tamsi, face_friction: centroid }", "`scheme: lagged`, which takes 15000"),
+    ] {
+        let found = refused(balls(rest, 501));
+        assert!(found.contains("3006 degrees of freedom") && found.contains("at most 3000"), "{rest}: {found}");
+        assert!(found.contains(way_out), "{rest}: {found}");
+    }
+    let large = load(&balls("", 501)).unwrap();
+    assert_eq!(large.scene.model().nv(), 3006);
+    let mut simulation = large.simulation().unwrap();
+    simulation.step(&JointCommand::default()).unwrap();
+    let quasistatic = StepSettings { stepping: Stepping::Quasistatic(large.quasistatic), ..large.settings };
+    let refused = simulation.reset_with(quasistatic).unwrap_err().to_string();
+    assert!(refused.contains("quasistatic steps take at most 3000"), "{refused}");
+    let chain_of = |joints: usize| -> String {
+        let link = |number: usize| format!("<link name=\"l{number}\"/>");
+        let joint = |number: usize| {
+            let (parent, child) = (number, number + 1);
+            format!(
+                "<joint name=\"j{number}\" type=\"continuous\"><parent link=\"l{parent}\"/><child link=\"l{child}\"/></joint>"
+            )
+        };
+        format!(
+            "<robot name=\"r\">{}{}</robot>",
+            (0..=joints).map(link).collect::<String>(),
+            (0..joints).map(joint).collect::<String>()
+        )
+    };
+    let file = std::env::temp_dir().join(format!("isobar_chain_{}.urdf", std::process::id()));
+    std::fs::write(&file, chain_of(3_001)).unwrap();
+    let long = load(&format!("models:\n  - {{ name: r, urdf: {}, weld: {{}} }}\n", file.display())).map(|_| ());
+    std::fs::remove_file(&file).unwrap();
+    let long = chain(&long.unwrap_err());
+    assert!(long.contains("`r` has 3001 degrees of freedom; a model has at most 3000: make"), "{long}");
     let links: String = (0..5_001).map(|number| format!("<link name=\"l{number}\"/>")).collect();
     let robot = format!("<robot name=\"r\">{links}</robot>");
     let packages = PackageMap::new();

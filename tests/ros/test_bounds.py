@@ -55,8 +55,8 @@ def test_names_with_control_characters_and_oversized_models_change_nothing(world
     assert "at most 5000" in answer.result.error_message, answer
     answer = worlds.load(text=f"models: [{{ name: ball, urdf: /dev/zero, free: {{}} }}]")
     assert answer.result.result != 1, answer
-    answer = worlds.load(text="models:\n" + "".join(f"  - {{ name: m{n}, urdf: x.urdf, weld: {{}} }}\n" for n in range(1001)))
-    assert "at most 1000" in answer.result.error_message, answer
+    answer = worlds.load(text="models:\n" + "".join(f"  - {{ name: m{n}, urdf: x.urdf, weld: {{}} }}\n" for n in range(2501)))
+    assert "at most 2500" in answer.result.error_message, answer
     del states[:]
     listener.wait_until(lambda: len(states) > 10, "states")
     assert worlds.names().entities == ["press", "ball"]

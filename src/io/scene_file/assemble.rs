@@ -56,7 +56,7 @@ pub(super) fn assemble(
     options: &LoadOptions,
     refinement: Option<f64>,
 ) -> Result<LoadedScene, SceneError> {
-    check_size(spec, "models", spec.models.len(), limits::MODELS_MAX)?;
+    check_count(spec, spec.models.len())?;
     let mut warnings = spec.warnings.clone();
     let needs_mass = !matches!(spec.stepping.mode, SteppingMode::Quasistatic);
     let mut models = spec
@@ -64,7 +64,7 @@ pub(super) fn assemble(
         .iter()
         .map(|model| load_model(model, packages, options, needs_mass, &mut warnings))
         .collect::<Result<Vec<_>, _>>()?;
-    check_size(spec, "degrees of freedom", models.iter().map(dofs).sum(), limits::DOFS_MAX)?;
+    check_dofs(spec, &models)?;
     scatter(&mut models)?;
     check_scene_rules(spec, &models)?;
     let mut builder = SceneBuilder::new();
@@ -186,11 +186,30 @@ fn continuous(spec: &SceneSpec) -> ContinuousStepping {
     }
 }
 
-/// Refuses scenes beyond the limits.
-fn check_size(spec: &SceneSpec, what: &str, has: usize, most: usize) -> Result<(), SceneError> {
-    let problem = format!("the scene has {has} {what}; at most {most} are simulated: remove models");
+/// Refuses scenes with too many models.
+fn check_count(spec: &SceneSpec, has: usize) -> Result<(), SceneError> {
+    let most = limits::MODELS_MAX;
+    let problem = format!("the scene has {has} models; at most {most} are simulated: remove models");
     let refused = SceneError::Conflict { place: spec.place.clone(), problem };
     if has <= most { Ok(()) } else { Err(refused) }
+}
+
+/// Refuses models and scenes with too many degrees of freedom.
+fn check_dofs(spec: &SceneSpec, models: &[LoadedModel<'_>]) -> Result<(), SceneError> {
+    let most = limits::MODEL_DOFS_MAX;
+    if let Some(model) = models.iter().find(|model| dofs(model) > most) {
+        let (name, has) = (&model.spec.name.name, dofs(model));
+        let problem = format!(
+            "model `{name}` has {has} degrees of freedom; a model has at most {most}: make joints `fixed`, or split it into several \
+             models"
+        );
+        return Err(SceneError::Conflict { place: model.spec.place.clone(), problem });
+    }
+    let all = models.iter().map(dofs).sum();
+    settings(spec).stepping.check_size(all).map_err(|refused| {
+        let problem = refused.to_string();
+        SceneError::Conflict { place: spec.place.clone(), problem }
+    })
 }
 
 /// The degrees of freedom of a model; mimic joints have none.
@@ -279,6 +298,9 @@ fn check_unique(
         if bodies.iter().any(|(other, _)| *other == name) {
             return Err(conflict("link", &name));
         }
+    }
+    if model.robot.joints.is_empty() {
+        return Ok(());
     }
     let earlier = models.iter().take_while(|other| other.spec.name.name != spec.name.name);
     let taken: Vec<String> =

@@ -79,8 +79,10 @@ pub(super) fn centres_inside(scene: &Scene, initial: &State, apart: &dyn Fn(&Pai
         let p_G = poses[outer].inverse_transform_point(&poses[inner].transform_point(&centre.into()));
         geometries[outer].shape.contains(&p_G.coords) == Some(true)
     };
-    let pairs = scene.contact_pairs().iter().filter(|pair| apart(&(pair.A, pair.B)));
-    pairs.filter_map(|pair| [(pair.A, pair.B), (pair.B, pair.A)].into_iter().find(is_inside)).collect()
+    // The models of the geometries are searched only for the few pairs that need them.
+    let pairs = scene.contact_pairs().iter();
+    let found = pairs.filter_map(|pair| [(pair.A, pair.B), (pair.B, pair.A)].into_iter().find(is_inside));
+    found.filter(apart).collect()
 }
 
 /// The warning of a pair of [`centres_inside`].

@@ -162,7 +162,19 @@ impl Islands {
 
     /// The islands, in the order of their first velocities.
     pub(super) fn parts<'a>(&'a self, problem: &'a ContactProblem) -> impl Iterator<Item = Part<'a>> {
-        self.islands.iter().enumerate().map(move |(number, island)| Part { problem, islands: self, island, number })
+        (0..self.islands.len()).map(move |number| self.part(problem, number))
+    }
+    /// The number of islands.
+    pub(super) fn len(&self) -> usize {
+        self.islands.len()
+    }
+    /// An island by its index.
+    pub(super) fn part<'a>(&'a self, problem: &'a ContactProblem, number: usize) -> Part<'a> {
+        Part { problem, islands: self, island: &self.islands[number], number }
+    }
+    /// The indices of the patches of an island.
+    pub(super) fn patches_of(&self, number: usize) -> &[u32] {
+        &self.patches[self.islands[number].patches.clone()]
     }
 }
 
@@ -188,6 +200,10 @@ impl<'a> Part<'a> {
     pub(super) fn is_free(self) -> bool {
         let known = |span: &Span| self.problem.free[span.dofs.clone()].iter().all(|v| !v.is_nan());
         self.island.patches.is_empty() && self.island.rows.is_empty() && self.spans().all(known)
+    }
+    /// The velocities of a span without any patch or row, if the caller of the solver knows them.
+    pub(super) fn free(self, span: &Span) -> &'a [f64] {
+        &self.problem.free[span.dofs.clone()]
     }
     /// Its velocities.
     pub(super) fn spans(self) -> std::slice::Iter<'a, Span> {
@@ -244,8 +260,8 @@ impl<'a> Part<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::newton::{NewtonSettings, NewtonSolver, SolveStatus};
     use super::super::samples::{LAW, push_square};
+    use super::super::{NewtonSettings, NewtonSolver, SolveStatus};
     use super::*;
     use crate::math::Vector6;
 

@@ -8,8 +8,10 @@ mod newton_matrix;
 mod problem;
 #[cfg(test)]
 mod samples;
+mod solver;
 mod tamsi;
 
-pub use newton::{NewtonSettings, NewtonSolver, SolveReport, SolveStatus};
+pub use newton::{NewtonSettings, SolveReport, SolveStatus};
 pub use problem::{ContactProblem, FrictionError};
+pub use solver::{NewtonSolver, SolvedFriction};
 pub use tamsi::TamsiSolver;

@@ -1,11 +1,10 @@
-//! Newton's method on the generalized velocities with a line search on the directional derivative.
+//! Newton's method on the generalized velocities of an island with a line search on the directional
+//! derivative.
 //!
-//! The linear algebra is independent of the number of faces: one 6x6 Hessian per patch. Islands are solved
-//! one after the other, each to a tolerance relative to its own momentum.
+//! The linear algebra is independent of the number of faces: one 6x6 Hessian per patch. An island is solved to
+//! a tolerance relative to its own momentum.
 
-use std::ops::Range;
-
-use super::islands::{Islands, Part};
+use super::islands::Part;
 use super::newton_matrix::{Curvature, NewtonMatrix};
 use super::problem::ContactProblem;
 use crate::math::dense::{NotPositiveDefinite, dot};
@@ -54,7 +53,7 @@ pub struct SolveReport {
 
 impl SolveReport {
     /// The report of two islands together: the worse of each value; a NaN residual is the worst.
-    fn and(self, other: Self) -> Self {
+    pub(super) fn and(self, other: Self) -> Self {
         let other_is_worse = other.residual > self.residual || other.residual.is_nan();
         Self {
             status: self.status.max(other.status),
@@ -72,9 +71,6 @@ const SLOPE_REDUCTION: f64 = 0.1;
 /// the tolerance.
 const FORESEEN_MAX: f64 = 0.1;
 
-/// A change of momentum below this fraction of that of the whole problem is rounding: the reference of an
-/// island is at least this large.
-const CHANGE_PART_MIN: f64 = 1e-6;
 /// A change below this fraction of the island's momentum is not resolved. Multiplied by the tolerance it is
 /// the rounding of a sum of some tens of terms.
 const MOMENTUM_PART_MIN: f64 = 1e-7;
@@ -96,14 +92,13 @@ const BETWEEN_BEST_MAX: u32 = 15;
 /// the tolerance [-].
 const STOPPED: f64 = 100.0;
 
-/// The solver's memory, reused from step to step.
+/// The memory of a solver of islands, reused from step to step.
 #[derive(Clone, Debug, Default)]
-pub struct NewtonSolver {
-    islands: Islands,
+pub(super) struct IslandSolver {
     /// H of an island; after a Newton step, its factors.
     matrix: NewtonMatrix,
-    gradient: Vec<f64>,
-    direction: Vec<f64>,
+    pub(super) gradient: Vec<f64>,
+    pub(super) direction: Vec<f64>,
     /// The direction, by index in the island.
     solution: Vec<f64>,
     trial: Vec<f64>,
@@ -131,9 +126,9 @@ pub struct NewtonSolver {
     v_before: Vec<f64>,
 }
 
-impl NewtonSolver {
+impl IslandSolver {
     /// Impulse on B about C of each patch at the solution [N m s, N s].
-    pub fn patch_impulses(&self) -> &[SpatialForce] {
+    pub(super) fn patch_impulses(&self) -> &[SpatialForce] {
         &self.patch_impulses
     }
 
@@ -143,136 +138,27 @@ impl NewtonSolver {
         self.matrix.is_sparse()
     }
 
-    /// Minimises `problem` from `warm_start`; `v` becomes the solution.
-    ///
-    /// # Errors
-    /// A matrix that is not positive definite: a moving body without mass or inertia.
-    pub fn solve(
-        &mut self,
-        problem: &ContactProblem,
-        warm_start: &[f64],
-        settings: &NewtonSettings,
-        v: &mut [f64],
-    ) -> Result<SolveReport, NotPositiveDefinite> {
-        self.prepare(problem)?;
-        v.copy_from_slice(warm_start);
-        let mut islands = std::mem::take(&mut self.islands);
-        islands.build(problem);
-        let least = CHANGE_PART_MIN.powi(2) * weighted_square(&self.change, &self.weights);
-        let mut whole = Ok(SolveReport { status: SolveStatus::Converged, iterations: 0, residual: 0.0 });
-        for part in islands.parts(problem) {
-            let Ok(before) = whole else { break };
-            if part.is_free() {
-                part.spans().for_each(|span| v[span.dofs.clone()].copy_from_slice(&problem.free[span.dofs.clone()]));
-                continue;
-            }
-            let resolved = MOMENTUM_PART_MIN.powi(2) * self.size_of(part, &problem.momentum);
-            self.change_size = least.max(resolved).max(self.size_of(part, &self.change));
-            whole = self.solve_part(part, v, settings).map(|report| before.and(report));
+    /// Takes the impulses of an island that another solver has solved.
+    pub(super) fn take_impulses(&mut self, part: Part<'_>, other: &Self) {
+        for (number, _) in part.patches() {
+            self.patch_impulses[number] = other.patch_impulses[number];
         }
-        self.islands = islands;
-        whole
     }
 
-    /// Multiplies `x` by H^-1 A, with the Hessian H of `problem` at the velocities `v`: motion against stiff
-    /// contacts and rows, which change a velocity within the step, becomes small, and free motion stays.
-    ///
-    /// # Errors
-    /// A matrix that is not positive definite.
-    pub fn remove_stiff_motion(
-        &mut self,
-        problem: &ContactProblem,
-        v: &[f64],
-        x: &mut [f64],
-    ) -> Result<(), NotPositiveDefinite> {
-        self.prepare(problem)?;
-        let mut islands = std::mem::take(&mut self.islands);
-        islands.build(problem);
-        let mut done = Ok(());
-        for part in islands.parts(problem).filter(|part| !part.is_free()) {
-            self.evaluate(part, v, true);
-            for block in part.blocks() {
-                for (row, i) in part.momentum_rows(block).zip(block.dofs.clone()) {
-                    self.gradient[i] = -dot(row, &x[block.dofs.clone()]);
-                }
-            }
-            done = self.newton_direction(part);
-            if done.is_err() {
-                break;
-            }
-            for span in part.spans() {
-                x[span.dofs.clone()].copy_from_slice(&self.direction[span.dofs.clone()]);
-            }
-        }
-        self.islands = islands;
-        done
-    }
-
-    /// Replaces each of the `columns`, one after the other and as long as the velocities, by H^-1 times it,
-    /// with the Hessian H of `problem` at the velocities `v`. Each island is factorized once.
-    ///
-    /// # Errors
-    /// A matrix that is not positive definite.
-    pub fn solve_columns(
-        &mut self,
-        problem: &ContactProblem,
-        v: &[f64],
-        columns: &mut [f64],
-    ) -> Result<(), NotPositiveDefinite> {
-        self.prepare(problem)?;
-        let mut islands = std::mem::take(&mut self.islands);
-        islands.build(problem);
-        let mut done = Ok(());
-        for part in islands.parts(problem) {
-            self.evaluate(part, v, true);
-            done = self.solve_columns_of(part, problem.size(), columns);
-            if done.is_err() {
-                break;
-            }
-        }
-        self.islands = islands;
-        done
-    }
-
-    fn solve_columns_of(
+    /// Minimises an island from `v`, which becomes the solution, after [`IslandSolver::prepare`].
+    pub(super) fn solve_island(
         &mut self,
         part: Part<'_>,
-        size: usize,
-        columns: &mut [f64],
-    ) -> Result<(), NotPositiveDefinite> {
-        let mut has_factors = false;
-        for column in columns.chunks_exact_mut(size) {
-            if part.spans().all(|span| column[span.dofs.clone()].iter().all(|x| *x == 0.0)) {
-                continue;
-            }
-            for span in part.spans() {
-                for (gradient, x) in self.gradient[span.dofs.clone()].iter_mut().zip(&column[span.dofs.clone()]) {
-                    *gradient = -x;
-                }
-            }
-            if has_factors {
-                for span in part.spans() {
-                    self.solution[span.indices.clone()].copy_from_slice(&column[span.dofs.clone()]);
-                }
-                self.matrix.solve_again(&mut self.solution);
-                self.take_solution(part);
-            } else {
-                self.newton_direction(part)?;
-                has_factors = true;
-            }
-            for span in part.spans() {
-                column[span.dofs.clone()].copy_from_slice(&self.direction[span.dofs.clone()]);
-            }
+        v: &mut [f64],
+        settings: &NewtonSettings,
+    ) -> Result<SolveReport, NotPositiveDefinite> {
+        if part.is_free() {
+            part.spans().for_each(|span| v[span.dofs.clone()].copy_from_slice(part.free(span)));
+            return Ok(SolveReport { status: SolveStatus::Converged, iterations: 0, residual: 0.0 });
         }
-        Ok(())
-    }
-
-    /// The velocities of each island of `problem`, which was solved or softened last, as ranges.
-    pub fn islands<'a>(
-        &'a self,
-        problem: &'a ContactProblem,
-    ) -> impl Iterator<Item = impl Iterator<Item = Range<usize>> + Clone + 'a> {
-        self.islands.parts(problem).map(|part| part.spans().map(|span| span.dofs.clone()))
+        let resolved = MOMENTUM_PART_MIN.powi(2) * self.size_of(part, part.momentum());
+        self.change_size = resolved.max(self.size_of(part, &self.change));
+        self.solve_part(part, v, settings)
     }
 
     fn solve_part(
@@ -346,7 +232,11 @@ impl NewtonSolver {
         }
     }
 
-    fn prepare(&mut self, problem: &ContactProblem) -> Result<(), NotPositiveDefinite> {
+    /// Makes room for a problem.
+    ///
+    /// # Errors
+    /// A diagonal entry of A that is not positive.
+    pub(super) fn prepare(&mut self, problem: &ContactProblem) -> Result<(), NotPositiveDefinite> {
         let n = problem.size();
         for buffer in [
             &mut self.gradient,
@@ -359,6 +249,7 @@ impl NewtonSolver {
             buffer.clear();
             buffer.resize(n, 0.0);
         }
+        self.single_impulses.iter_mut().for_each(|buffer| buffer.resize(n, 0.0));
         self.change.clear();
         self.change.extend_from_slice(&problem.momentum);
         for block in problem.blocks() {
@@ -390,7 +281,7 @@ impl NewtonSolver {
     }
 
     /// Computes g = A v - r - J^T gamma(v), and with `with_hessian` also the patches' Hessians.
-    fn evaluate(&mut self, part: Part<'_>, v: &[f64], with_hessian: bool) {
+    pub(super) fn evaluate(&mut self, part: Part<'_>, v: &[f64], with_hessian: bool) {
         for span in part.spans() {
             self.constraint_impulse[span.dofs.clone()].fill(0.0);
         }
@@ -440,10 +331,9 @@ impl NewtonSolver {
     /// far below the rounding of each of them. The last evaluated point is `v`.
     fn resolved_residual(&mut self, part: Part<'_>, v: &[f64]) -> f64 {
         let [mut sums, mut one] = std::mem::take(&mut self.single_impulses);
-        sums.clear();
-        sums.resize(self.gradient.len(), 0.0);
-        one.clear();
-        one.resize(self.gradient.len(), 0.0);
+        for list in [&mut sums, &mut one] {
+            part.spans().for_each(|span| list[span.dofs.clone()].fill(0.0));
+        }
         for (number, patch) in part.patches() {
             patch.jacobian.add_transposed(&self.patch_impulses[number], &mut one);
             for dof in patch.dofs() {
@@ -473,7 +363,7 @@ impl NewtonSolver {
     }
 
     /// Solves H dv = -g with H = A + sum J^T H_patch J + rows.
-    fn newton_direction(&mut self, part: Part<'_>) -> Result<(), NotPositiveDefinite> {
+    pub(super) fn newton_direction(&mut self, part: Part<'_>) -> Result<(), NotPositiveDefinite> {
         self.solution.resize(part.size(), 0.0);
         for span in part.spans() {
             for (x, gradient) in self.solution[span.indices.clone()].iter_mut().zip(&self.gradient[span.dofs.clone()]) {
@@ -488,6 +378,17 @@ impl NewtonSolver {
         Ok(())
     }
 
+    /// Does the same as [`IslandSolver::newton_direction`] with the factors of the last one.
+    pub(super) fn direction_with_same_factors(&mut self, part: Part<'_>) {
+        for span in part.spans() {
+            for (x, gradient) in self.solution[span.indices.clone()].iter_mut().zip(&self.gradient[span.dofs.clone()]) {
+                *x = -gradient;
+            }
+        }
+        self.matrix.solve_again(&mut self.solution);
+        self.take_solution(part);
+    }
+
     fn take_solution(&mut self, part: Part<'_>) {
         for span in part.spans() {
             self.direction[span.dofs.clone()].copy_from_slice(&self.solution[span.indices.clone()]);
@@ -497,13 +398,7 @@ impl NewtonSolver {
     /// Evaluates the gradient at the end of a Newton step from `v`, the last evaluated point, with the
     /// factors of the previous step. Returns the residual there.
     fn step_with_same_factors(&mut self, part: Part<'_>, v: &[f64]) -> f64 {
-        for span in part.spans() {
-            for (x, gradient) in self.solution[span.indices.clone()].iter_mut().zip(&self.gradient[span.dofs.clone()]) {
-                *x = -gradient;
-            }
-        }
-        self.matrix.solve_again(&mut self.solution);
-        self.take_solution(part);
+        self.direction_with_same_factors(part);
         self.evaluate_at(part, v, 1.0, false);
         self.relative_residual(part)
     }
@@ -592,6 +487,3 @@ fn weighted_square(x: &[f64], weights: &[f64]) -> f64 {
     let rest: f64 = x_rest.iter().zip(w_rest).map(|(x, w)| w * x * x).sum();
     (sums[0] + sums[2]) + (sums[1] + sums[3]) + rest
 }
-
-#[cfg(test)]
-mod tests;

@@ -166,9 +166,9 @@ fn blocks_of(part: Part<'_>, patch: &PatchBlock) -> [Option<usize>; 2] {
 
 #[cfg(test)]
 mod tests {
-    use super::super::newton::{NewtonSettings, NewtonSolver};
     use super::super::problem::ContactProblem;
     use super::super::samples::{LAW, push_square};
+    use super::super::{NewtonSettings, NewtonSolver};
     use crate::math::Vector6;
     use std::ops::Range;
 

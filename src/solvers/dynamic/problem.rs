@@ -43,6 +43,15 @@ impl FrictionError {
     pub fn part(&self) -> f64 {
         if self.impulse > 0.0 { self.impulse / self.limit } else { 0.0 }
     }
+    /// The worse of two errors: of those above the fraction `tolerance` of their limit the larger one, or
+    /// else the larger fraction. The first of two equal ones.
+    pub(super) fn worse(self, other: Self, tolerance: f64) -> Self {
+        let more = match (other.part() > tolerance, self.part() > tolerance) {
+            (true, true) => other.impulse > self.impulse,
+            _ => other.part() > self.part(),
+        };
+        if more { other } else { self }
+    }
 }
 
 impl ContactProblem {
@@ -112,6 +121,14 @@ impl ContactProblem {
             patch.refresh_friction(&V);
         }
     }
+    /// Fixes the friction of some patches at the normal impulses of the velocities `v`.
+    pub(super) fn refresh_friction_of(&mut self, patches: &[u32], v: &[f64]) {
+        for number in patches {
+            let patch = &mut self.patches[*number as usize];
+            let V = patch.velocity(v);
+            patch.refresh_friction(&V);
+        }
+    }
     /// Does the same as [`ContactProblem::refresh_friction`]. Returns the patch whose bounds have changed the
     /// most, as a fraction of its largest bound [-], and this fraction. Bounds below `least` times the
     /// largest one of all patches count as that much.
@@ -164,21 +181,17 @@ impl ContactProblem {
         }
         any
     }
-    /// The patch whose friction at the velocities `v` is the farthest from Coulomb's law. Of the patches that
-    /// deviate by more than the fraction `tolerance` of their limit, it is the one with the largest
-    /// deviation. If there are none, it is the one with the largest fraction. Without patches the error is 0.
-    pub fn friction_error(&self, v: &[f64], tolerance: f64) -> FrictionError {
+    /// The one of some patches whose friction at the velocities `v` is the farthest from Coulomb's law. Of the
+    /// patches that deviate by more than the fraction `tolerance` of their limit, it is the one with the
+    /// largest deviation. If there are none, it is the one with the largest fraction. Without patches the
+    /// error is 0.
+    pub(super) fn friction_error_of(&self, patches: &[u32], v: &[f64], tolerance: f64) -> FrictionError {
         let mut worst = FrictionError::default();
-        for (patch, block) in self.patches().iter().enumerate() {
+        for number in patches {
+            let patch = *number as usize;
+            let block = &self.patches[patch];
             let (impulse, limit) = block.friction_error(&block.velocity(v));
-            let error = FrictionError { patch, impulse, limit };
-            let more = match (error.part() > tolerance, worst.part() > tolerance) {
-                (true, true) => impulse > worst.impulse,
-                _ => error.part() > worst.part(),
-            };
-            if more {
-                worst = error;
-            }
+            worst = worst.worse(FrictionError { patch, impulse, limit }, tolerance);
         }
         worst
     }

@@ -103,3 +103,83 @@ fn ends_within_its_tolerance_of_the_minimum() {
         }
     }
 }
+
+/// One block of each mass \[kg\] and of its part of the weight in the elastic forces at the start of the step;
+/// they slide apart from each other.
+fn blocks_apart(blocks: &[(f64, f64)]) -> (ContactProblem, Vec<f64>) {
+    let trees: Vec<_> = (0..blocks.len()).map(|i| 6 * i..6 * i + 6).collect();
+    let mut problem = ContactProblem::default();
+    problem.reset(&trees);
+    let slides = [0.0, 0.0, 0.0, 0.1, -0.05, 0.0];
+    for (number, (mass, _)) in blocks.iter().enumerate() {
+        for (axis, v) in slides.iter().enumerate() {
+            let (i, mass) = (6 * number + axis, if axis < 3 { 2e-3 * mass } else { *mass });
+            problem.momentum_matrix.add(i, i, mass);
+            problem.momentum[i] = mass * (v - if axis == 5 { 9.81e-3 } else { 0.0 });
+            problem.start[i] = *v;
+        }
+    }
+    for (number, (mass, part)) in blocks.iter().enumerate() {
+        let (patch, _) = problem.add_patch();
+        patch.reset(LAW);
+        for (axis, v) in slides.iter().enumerate() {
+            patch.push_column((6 * number + axis) as u32, Vector6::ith(axis, 1.0), *v);
+        }
+        push_square(patch, part * mass * 9.81 / 25.0);
+    }
+    problem.lag_friction();
+    let start = problem.start.clone();
+    (problem, start)
+}
+
+/// The velocities of each block, and the report.
+fn slide(solver: &mut NewtonSolver, blocks: &[(f64, f64)]) -> (Vec<Vec<f64>>, SolvedFriction) {
+    let (mut problem, v0) = blocks_apart(blocks);
+    let mut v = v0.clone();
+    let settings = NewtonSettings::default();
+    let solved = solver.solve_with_friction(&mut problem, &v0, (&settings, 0.01), &mut v).unwrap();
+    (v.chunks(6).map(<[f64]>::to_vec).collect(), solved)
+}
+
+/// Regression: the rounds of one island renewed the bounds of all others, whose friction was right to 1 %, and
+/// the tolerance of light islands was that of a heavy one.
+#[test]
+fn islands_do_not_depend_on_each_other() {
+    let (right, wrong, heavy) = ((1e-3, 1.005), (1.0, 0.3), (1e12, 1.0));
+    let mut solver = NewtonSolver::default();
+    let (alone, report) = slide(&mut solver, &[right]);
+    assert_eq!((report.rounds, report.report.status), (0, SolveStatus::Converged), "{report:?}");
+    let (other, report) = slide(&mut solver, &[wrong]);
+    assert!(report.rounds > 0 && report.wrong.part() <= 0.01, "{report:?}");
+    for (blocks, number) in [(vec![right, wrong], 0), (vec![heavy, wrong, right], 2), (vec![right, heavy], 0)] {
+        let (together, _) = slide(&mut solver, &blocks);
+        assert_eq!(together[number], alone[0], "{blocks:?}");
+        if let Some(number) = blocks.iter().position(|block| *block == wrong) {
+            assert_eq!(together[number], other[0], "{blocks:?}");
+        }
+    }
+}
+
+/// Any number of threads gives the same bits, and an error names the same velocity.
+#[test]
+fn threads_do_not_change_a_bit() {
+    let blocks: Vec<(f64, f64)> = (0..40).map(|i| (1.0 + 0.1 * f64::from(i), 0.2 + 0.1 * f64::from(i % 9))).collect();
+    let solve = |threads: usize| {
+        let mut solver = NewtonSolver::default();
+        solver.set_threads(threads);
+        let solved = slide(&mut solver, &blocks);
+        let impulses = solver.patch_impulses().to_vec();
+        let (mut problem, v0) = blocks_apart(&blocks);
+        for dof in [200, 100] {
+            problem.momentum_matrix.add(dof, dof + 1, 1e6);
+            problem.momentum_matrix.add(dof + 1, dof, 1e6);
+        }
+        let error = solver.solve(&problem, &v0, &NewtonSettings::default(), &mut v0.clone()).unwrap_err();
+        (solved, impulses, error.pivot)
+    };
+    let one = solve(1);
+    assert!(one.0.1.rounds > 0 && one.2 == 101, "{:?} {}", one.0.1, one.2);
+    for threads in [2, 4] {
+        assert_eq!(solve(threads), one, "{threads} threads");
+    }
+}
