@@ -1,7 +1,7 @@
 """Any scene, optionally with RViz. Start robot_state_publisher and controllers separately, on simulated time.
 
 ros2 launch isobar isobar.launch.py scene:=FILE [params_file:=FILE]
-    [stepping:=quasistatic] [step:=0.1] [real_time_factor:=1.0] [lockstep:=false] [record:=FILE.mcap]
+    [stepping:=quasistatic] [step:=0.1] [real_time_factor:=1.0] [threads:=2] [lockstep:=false] [record:=FILE.mcap]
     [publish_robot_description:=true] [use_rviz:=false] [rviz_config:=FILE] [namespace:=NAME]
     [realtime_priority:=50] [cpus:=2,3] [lock_memory:=true] [launch_prefix:="chrt -f 50"]
 
@@ -21,6 +21,7 @@ PARAMETERS = {
     "stepping": (str, "dynamic, quasistatic, spook or continuous"),
     "step": (float, "step [s]"),
     "real_time_factor": (float, "0 is as fast as possible"),
+    "threads": (float, "threads of dynamic steps"),
     "lockstep": (bool, "take turns with the controllers"),
     "record": (str, "MCAP file"),
     "realtime_priority": (float, "SCHED_FIFO priority, 1 to 99, of the threads that step, publish and receive"),

@@ -11,6 +11,8 @@ pub struct BroadPhase {
     order: Vec<u32>,
     /// The bounds of the boxes on `axis`, in that order \[m\].
     bounds: Vec<[f64; 2]>,
+    /// Their bounds on the other two axes, in that order \[m\]: a sweep reads them one after the other.
+    across: Vec<[f64; 4]>,
     axis: usize,
 }
 
@@ -39,15 +41,25 @@ impl BroadPhase {
         }
         self.bounds.clear();
         self.bounds.extend(self.order.iter().map(|i| [boxes[*i as usize].min[axis], boxes[*i as usize].max[axis]]));
+        let (second, third) = ((axis + 1) % 3, (axis + 2) % 3);
+        self.across.clear();
+        self.across.extend(self.order.iter().map(|i| {
+            let Aabb { min, max } = &boxes[*i as usize];
+            [min[second], max[second], min[third], max[third]]
+        }));
         for (number, [_, end]) in self.bounds.iter().enumerate() {
             let a = self.order[number] as usize;
-            for (later, [start, _]) in self.bounds.iter().enumerate().skip(number + 1) {
+            let [y_min, y_max, z_min, z_max] = self.across[number];
+            let later = self.bounds[number + 1..].iter().zip(&self.across[number + 1..]);
+            for (([start, _], [y_low, y_high, z_low, z_high]), b) in later.zip(&self.order[number + 1..]) {
                 if start > end {
                     break;
                 }
-                let b = self.order[later] as usize;
-                if boxes[a].overlaps(&boxes[b]) {
-                    found(a.min(b), a.max(b));
+                if (*y_low <= y_max) & (y_min <= *y_high) & (*z_low <= z_max) & (z_min <= *z_high) {
+                    let b = *b as usize;
+                    if boxes[a].overlaps(&boxes[b]) {
+                        found(a.min(b), a.max(b));
+                    }
                 }
             }
         }

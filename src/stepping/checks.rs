@@ -89,6 +89,7 @@ pub(super) fn check_steps(scene: &Scene, settings: &StepSettings) -> Result<(), 
     match settings.stepping {
         Stepping::Dynamic(options) => {
             check_scheme(scene, settings, &options)?;
+            check_sleep(&options)?;
             check_bounces(scene)
         }
         Stepping::Continuous(_) => {
@@ -142,6 +143,26 @@ fn check_scheme(scene: &Scene, settings: &StepSettings, options: &DynamicSteppin
         if let Some(property) = bounded_property(geometry.material.points) {
             let setting = format!("`{property}` (of geometry '{}')", geometry.name);
             return refuse(&setting, "only `lagged` and `coupled` have it; remove it, or use one of them");
+        }
+    }
+    Ok(())
+}
+
+/// Checks that the settings under which bodies sleep have a meaning.
+fn check_sleep(options: &DynamicStepping) -> Result<(), SimulationError> {
+    let Some(sleep) = options.sleep else { return Ok(()) };
+    let scheme = options.scheme.name();
+    if options.scheme != ContactScheme::Lagged {
+        let setting = "bodies that sleep".to_owned();
+        return Err(SimulationError::Scheme { scheme, setting, way_out: "remove `sleep`, or use `scheme: lagged`" });
+    }
+    if options.error_control.is_some() {
+        let setting = "bodies that sleep in steps with error control".to_owned();
+        return Err(SimulationError::Scheme { scheme, setting, way_out: "remove `sleep`, or give `step` as a number" });
+    }
+    for (setting, value) in [("speed of `sleep`", sleep.speed), ("time of `sleep`", sleep.time)] {
+        if value.is_nan() || value <= 0.0 || value.is_infinite() {
+            return Err(SimulationError::Setting { setting, value });
         }
     }
     Ok(())

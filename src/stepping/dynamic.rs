@@ -105,10 +105,17 @@ impl DynamicStep {
     /// Writes the data that the next step takes from the last one, besides the velocities.
     pub(super) fn write_memory(&self, writer: &mut ByteWriter) {
         self.contacts.pairs.write_memory(writer);
+        if self.options.sleep.is_some() {
+            self.contacts.sleep.write(writer);
+        }
     }
     /// Reads the output of [`DynamicStep::write_memory`].
     pub(super) fn read_memory(&mut self, scene: &Scene, reader: &mut ByteReader<'_>) -> Result<(), BytesError> {
-        self.contacts.pairs.read_memory(scene, reader)
+        self.contacts.pairs.read_memory(scene, reader)?;
+        match self.options.sleep {
+            Some(_) => self.contacts.sleep.read(scene, reader),
+            None => Ok(()),
+        }
     }
 
     /// Solves for the end of the step. If it fails, the memory of the last step stays.
@@ -118,8 +125,8 @@ impl DynamicStep {
         data: &mut Data,
         result: &mut StepResult,
     ) -> Result<(), StepError> {
-        self.contacts.pairs.keep_loads();
-        self.try_step(input, data, result).inspect_err(|_| self.contacts.pairs.restore_loads())
+        self.contacts.keep();
+        self.try_step(input, data, result).inspect_err(|_| self.contacts.restore())
     }
 
     /// Assembles the problem and solves it, until its motion reaches no further contact. The initial guess
@@ -164,6 +171,7 @@ impl DynamicStep {
         result.set_contacts(self.contacts.active(), impulses);
         result.times = times;
         self.carry_spin(input, &mut result.state);
+        self.hold_sleepers(input, &mut result.state);
         result.missed = self.contacts.missed;
         result.wrong_friction = self.wrong_friction(&wrong, settings.step());
         result.report = StepReport {
@@ -286,6 +294,7 @@ impl DynamicStep {
 
     /// Does the same as [`DynamicStep::solve`], beginning with the present bounds.
     fn solve_with_bounds(&mut self, input: &StepInput<'_>, v: &mut [f64]) -> Result<Solved, StepError> {
+        self.solver.set_threads(input.settings.threads);
         let (scheme, settings) = (self.options.scheme, &self.options.solver);
         let mut solved = if scheme == ContactScheme::Lagged && self.options.friction_bound == FrictionBound::Solved {
             let accuracy = (settings, FRICTION_ERROR_MAX);
@@ -368,7 +377,45 @@ impl DynamicStep {
         let world = world(input, &self.options, (&self.free, &self.ahead), data);
         self.contacts.begin(input.scene.contact_pairs().len());
         self.contacts.assemble(&world, &mut self.problem);
+        if self.contacts.sleep.any() {
+            self.solution.resize(self.problem.size(), 0.0);
+            for (tree, dofs) in input.scene.model().trees().iter().enumerate() {
+                if self.contacts.sleep.is_asleep(tree) {
+                    self.problem.free[dofs.clone()].copy_from_slice(&self.solution[dofs.clone()]);
+                }
+            }
+        }
         Ok(moved)
+    }
+
+    /// The bodies that sleep stay where they are. Their velocities of the last solve, with which their contacts
+    /// have their forces, are kept.
+    fn hold_sleepers(&self, input: &StepInput<'_>, end: &mut State) {
+        if !self.contacts.sleep.any() {
+            return;
+        }
+        let (model, start) = (input.scene.model(), input.start.state);
+        for joint in input.scene.free_bodies().iter().filter_map(|body| model.free_joint(*body)) {
+            if self.contacts.sleep.is_asleep(model.tree_of_dof()[joint.v_start]) {
+                let (q, v) = (joint.q_start..joint.q_start + 7, joint.v_start..joint.v_start + 6);
+                end.q[q.clone()].copy_from_slice(&start.q[q]);
+                end.v[v].fill(0.0);
+            }
+        }
+    }
+
+    /// Wakes all bodies.
+    pub(super) fn wake(&mut self) {
+        self.contacts.sleep.wake();
+    }
+    /// No body sleeps from now on.
+    pub(super) fn forbid_sleep(&mut self) {
+        self.options.sleep = None;
+        self.wake();
+    }
+    /// Whether the tree of a velocity slept in the last step.
+    pub(super) fn is_asleep(&self, model: &Model, dof: usize) -> bool {
+        self.contacts.sleep.is_asleep(model.tree_of_dof()[dof])
     }
 
     /// Whether the motion of a solve that ends with the velocities `v` reaches contacts that the problem does
@@ -497,7 +544,8 @@ fn world<'a>(
         pushed: start.external.iter().any(|force| *force != 0.0),
     };
     let later = if free.moved_any() { ahead } else { data };
-    ContactInput { scene, settings, options, data, later, v: &start.state.v, motion: Some(motion) }
+    let (v, external) = (&start.state.v, start.external);
+    ContactInput { scene, settings, options, data, later, v, external, motion: Some(motion) }
 }
 
 /// The names of the geometries of a pair.

@@ -199,6 +199,7 @@ impl DynamicDerivatives {
         let rounds = self.take(&input, step, simulation.data())?;
         self.commands_of(&input);
         self.step.clone_from(step);
+        self.step.forbid_sleep();
         self.step.contacts.pairs.keep_loads();
         self.data.clone_from(simulation.data());
         self.step.assemble(&input, &mut self.data)?;
@@ -270,6 +271,7 @@ impl DynamicDerivatives {
         }
         let scene = input.scene;
         self.step.clone_from(step);
+        self.step.forbid_sleep();
         self.data.clone_from(data);
         let mut result = StepResult::new(input.start.state, scene.joints().len());
         self.step.step(input, &mut self.data, &mut result)?;

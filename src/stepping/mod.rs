@@ -49,8 +49,8 @@ pub use quasistatic::{DerivativeError, QuasistaticDerivatives, RolloutStep, Smoo
 pub use schedules::schedules;
 pub use settings::{
     ContactScheme, ContactSurfaces, ContinuousStepping, DissipationModel, DynamicStepping, ErrorControl, FrictionBound,
-    Integrator, QUASISTATIC_STEP_MAX, QuasistaticStepping, STEP_MAX, STEP_MIN, SpookStepping, StepSettings, Stepping,
-    UnactuatedInertia,
+    Integrator, QUASISTATIC_STEP_MAX, QuasistaticStepping, STEP_MAX, STEP_MIN, Sleep, SpookStepping, StepSettings,
+    Stepping, UnactuatedInertia,
 };
 pub use simulation::Simulation;
 pub use snapshot::{ContactPatch, PatchFaces, Snapshot, StepReport, StepTimes};

@@ -50,7 +50,7 @@ pub fn overlaps(scene: &Scene, state: &State) -> Vec<Overlap> {
     let mut contacts = DynamicContacts::default();
     let (settings, options) = (StepSettings::default().common(), DynamicStepping::default());
     let (settings, options, v) = (&settings, &options, &state.v);
-    let input = ContactInput { scene, settings, options, data: &data, later: &data, motion: None, v };
+    let input = ContactInput { scene, settings, options, data: &data, later: &data, motion: None, v, external: &[] };
     contacts.assemble(&input, &mut problem);
     let none = |pair: &ContactPair| Overlap {
         A: pair.A,

@@ -188,6 +188,22 @@ pub struct ErrorControl {
     pub tolerance: f64,
 }
 
+/// When free bodies fall asleep: they then stay where they are, and their contacts keep their forces, until a
+/// body that is awake comes near, a wrench acts on them, or the state, gravity or the scene is changed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sleep {
+    /// The largest speed of a point of a body at rest [m/s].
+    pub speed: f64,
+    /// The time for which a body, and all that it may touch, has to be at rest \[s\].
+    pub time: f64,
+}
+
+impl Default for Sleep {
+    fn default() -> Self {
+        Self { speed: 1e-3, time: 0.5 }
+    }
+}
+
 /// Options of a dynamic step.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DynamicStepping {
@@ -209,6 +225,8 @@ pub struct DynamicStepping {
     /// Whether joints keep the velocity limits of their robot files
     /// ([`JointLimits::velocity`](crate::multibody::JointLimits)).
     pub enforce_velocity_limit: bool,
+    /// When bodies fall asleep; without it, none does.
+    pub sleep: Option<Sleep>,
     /// Error control; without it, all steps have the length of the settings.
     pub error_control: Option<ErrorControl>,
     /// The solver's tolerance and limits.
@@ -315,6 +333,9 @@ pub struct StepSettings {
     pub faces: FaceRepresentation,
     /// The points at which the friction of a face acts.
     pub face_friction: FaceFriction,
+    /// The threads that find the contacts of dynamic steps and solve their islands; 0 and 1 are the thread of
+    /// the caller. The results do not depend on it.
+    pub threads: usize,
     /// The mode, with its options.
     pub stepping: Stepping,
 }
@@ -326,6 +347,7 @@ impl Default for StepSettings {
             stiction_tolerance: 1e-6,
             faces: FaceRepresentation::default(),
             face_friction: FaceFriction::default(),
+            threads: 1,
             stepping: Stepping::default(),
         }
     }
@@ -339,8 +361,8 @@ impl StepSettings {
 
     /// The settings that all modes share.
     pub(super) fn common(&self) -> CommonSettings {
-        let Self { step_ns, stiction_tolerance, faces, face_friction, stepping: _ } = *self;
-        CommonSettings { step_ns, stiction_tolerance, faces, face_friction }
+        let Self { step_ns, stiction_tolerance, faces, face_friction, threads, stepping: _ } = *self;
+        CommonSettings { step_ns, stiction_tolerance, faces, face_friction, threads }
     }
 }
 
@@ -351,6 +373,7 @@ pub(super) struct CommonSettings {
     pub(super) stiction_tolerance: f64,
     pub(super) faces: FaceRepresentation,
     pub(super) face_friction: FaceFriction,
+    pub(super) threads: usize,
 }
 
 impl CommonSettings {
@@ -361,8 +384,8 @@ impl CommonSettings {
 
     /// The settings of steps in the mode `stepping`.
     pub(super) fn with(&self, stepping: Stepping) -> StepSettings {
-        let Self { step_ns, stiction_tolerance, faces, face_friction } = *self;
-        StepSettings { step_ns, stiction_tolerance, faces, face_friction, stepping }
+        let Self { step_ns, stiction_tolerance, faces, face_friction, threads } = *self;
+        StepSettings { step_ns, stiction_tolerance, faces, face_friction, threads, stepping }
     }
 }
 

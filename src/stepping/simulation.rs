@@ -97,6 +97,7 @@ impl Simulation {
     /// change these parts alone. If the scene is shared, other owners keep the unchanged scene.
     pub fn scene_mut(&mut self) -> &mut Scene {
         self.signature.take();
+        self.stepper.wake();
         Arc::make_mut(&mut self.scene)
     }
     /// Sets gravity [m/s2, world] from the next step on. A shared scene is copied.
@@ -104,6 +105,7 @@ impl Simulation {
     /// # Errors
     /// The errors of [`Scene::set_gravity`].
     pub fn set_gravity(&mut self, gravity_W: Vector3) -> Result<(), SceneChangeError> {
+        self.stepper.wake();
         Arc::make_mut(&mut self.scene).set_gravity(gravity_W)
     }
     /// Sets the gains of a joint's actuator from the next step on. A shared scene is copied.
@@ -112,6 +114,12 @@ impl Simulation {
     /// The errors of [`Scene::set_gains`].
     pub fn set_gains(&mut self, joint: ScalarJointIndex, stiffness: f64, damping: f64) -> Result<(), SceneChangeError> {
         Arc::make_mut(&mut self.scene).set_gains(joint, stiffness, damping)
+    }
+    /// Whether a body slept in the last step; only with [`Sleep`](super::Sleep).
+    pub fn is_asleep(&self, body: BodyIndex) -> bool {
+        let joint = self.scene.model().free_joint(body);
+        let step = self.stepper.dynamic();
+        joint.zip(step).is_some_and(|(joint, step)| step.is_asleep(self.scene.model(), joint.v_start))
     }
     /// Net contact wrenches on the bodies over the last step, about their origins, in world axes [N m, N];
     /// see [`Snapshot::F_BBo_W`] for their lever arms.

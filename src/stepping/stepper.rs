@@ -53,6 +53,13 @@ impl Stepper {
         }
     }
 
+    /// Wakes all bodies that sleep.
+    pub(super) fn wake(&mut self) {
+        if let Self::Dynamic(step) = self {
+            step.wake();
+        }
+    }
+
     /// Keeps the loads of contacts of dynamic steps as number 0 or 1.
     pub(super) fn keep_loads(&mut self, number: usize) {
         if let Self::Dynamic(step) = self {

@@ -1,7 +1,7 @@
 """A scene file of the bodies that heap.rs has written, for a picture.
 
     cargo bench --bench heap -- 100 rigid 1e-3 2 heap --bodies=out/heap.csv
-    python tests/bench/heap_scene.py out/heap.csv.end > out/heap.yaml
+    python tests/bench/heap_scene.py out/heap.csv.rigid.end > out/heap.yaml
     isobar render out/heap.yaml --out heap.png
 """
 
@@ -25,8 +25,8 @@ def rpy(w, x, y, z):
 
 
 def main():
-    width, *lines = open(sys.argv[1]).read().split()
-    width, high = float(width), 0.03
+    size, *lines = open(sys.argv[1]).read().split()
+    width, high = float(size.split(",")[0]), 0.03
     beside = 0.5 * (width + 0.01)
     print("models:")
     for name, x, y, angle in [("left", -beside, 0, 1.5708), ("back", 0, beside, 0), ("right", beside, 0, 1.5708)]:

@@ -31,8 +31,8 @@ CONES = {"pyramidal": mujoco.mjtCone.mjCONE_PYRAMIDAL, "elliptic": mujoco.mjtCon
 
 def load(file, step, solver, jacobian, cone):
     """The model of a file of bodies."""
-    width, *lines = open(file).read().split()
-    width = float(width)
+    size, *lines = open(file).read().split()
+    width, high = map(float, size.split(","))
     spec = mujoco.MjSpec()
     spec.option.timestep = step
     spec.option.gravity = [0, 0, -9.81]
@@ -47,7 +47,7 @@ def load(file, step, solver, jacobian, cone):
         geom.solref = solref
         return geom
 
-    thick, high = 0.05, 0.6 * width + 0.3
+    thick = 0.05
     beside = 0.5 * (width + thick)
     walls = [
         ([0, 0, -0.5 * thick], [width + 2 * thick, width + 2 * thick, thick]),
@@ -66,12 +66,12 @@ def load(file, step, solver, jacobian, cone):
         body.add_freejoint()
         size = {"sphere": [x, 0, 0], "cylinder": [x, z, 0], "capsule": [x, z, 0]}.get(name, [x, y, z])
         dress(body.add_geom(type=TYPES[name], size=size, mass=mass))
-    return spec.compile()
+    return spec.compile(), width
 
 
 def run(file, step, seconds, solver, jacobian, cone):
     """One row of the table."""
-    model = load(file, step, solver, jacobian, cone)
+    model, width = load(file, step, solver, jacobian, cone)
     data = mujoco.MjData(model)
     steps = round(seconds / step)
     times, deepest, contacts = [], 0.0, 0
@@ -85,13 +85,14 @@ def run(file, step, seconds, solver, jacobian, cone):
     landing = np.array(times[: steps // 2])
     speeds = data.qvel.reshape(-1, 6)[:, :3]
     fastest = np.linalg.norm(speeds, axis=1).max()
-    out = np.sum(data.qpos.reshape(-1, 7)[:, 2] < -0.05)
+    centres = data.qpos.reshape(-1, 7)[:, :3]
+    outside = max(0.0, np.abs(centres[:, :2]).max() - 0.5 * width, -centres[:, 2].min())
     print(
         f"{model.nbody - 1:5} {1e3 * step:3.0f} ms {solver:6} {jacobian:6} {cone:9} | "
         f"{np.median(half):9.0f} {np.percentile(half, 99):9.0f} {half.max():9.0f} us | "
         f"landing {np.median(landing):9.0f} {np.percentile(landing, 99):9.0f} us | "
         f"contacts {contacts} iterations {data.solver_niter.max()} islands {data.nisland} | "
-        f"fastest {1e3 * fastest:.1f} mm/s, deepest {1e3 * deepest:.3f} mm, below the floor {out}",
+        f"fastest {1e3 * fastest:.1f} mm/s, deepest {1e3 * deepest:.3f} mm, outside {1e3 * outside:.1f} mm",
         flush=True,
     )
 

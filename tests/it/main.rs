@@ -26,6 +26,8 @@ mod fill;
 mod flip_steps;
 mod geometry;
 mod golden;
+mod heap;
+mod heap_scene;
 mod held_faces;
 mod joint_laws;
 mod joint_wrench;

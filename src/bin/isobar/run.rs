@@ -35,6 +35,9 @@ pub(crate) struct Arguments {
     /// The step in seconds, instead of the scene's.
     #[arg(long, value_name = "SECONDS", value_parser = parse_step, allow_negative_numbers = true)]
     step: Option<f64>,
+    /// The threads of dynamic steps, instead of the scene's; they change no result.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    threads: Option<u16>,
     /// Record every step to this CSV file.
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
@@ -227,6 +230,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     if !arguments.quiet {
         let unused = loaded.unused_settings(&loaded.settings.stepping);
         unused.iter().for_each(|unused| eprintln!("warning: {unused}"));
+    }
+    if let Some(threads) = arguments.threads {
+        loaded.settings.threads = usize::from(threads);
     }
     if let Some(step) = arguments.step {
         let stepping = &loaded.settings.stepping;

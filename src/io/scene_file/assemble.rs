@@ -175,6 +175,7 @@ fn settings(spec: &SceneSpec) -> StepSettings {
         stiction_tolerance: spec.contact.stiction_tolerance.unwrap_or(StepSettings::default().stiction_tolerance),
         faces: spec.contact.faces,
         face_friction: spec.contact.face_friction,
+        threads: spec.stepping.threads,
     }
 }
 

@@ -29,11 +29,13 @@ const MODULUS: Range = Range::Between(1.0, 1e13, "Pa (1e5 is soft foam, 1e7 rubb
 /// Standard gravity as Drake and most simulators round it [m/s2].
 const GRAVITY: f64 = 9.81;
 
-const SCENE_KEYS: [&str; 20] = [
+const SCENE_KEYS: [&str; 22] = [
     "step",
     "stepping",
     "integrator",
     "enforce_velocity_limit",
+    "threads",
+    "sleep",
     "quasistatic",
     "spook",
     "gravity",
@@ -202,6 +204,7 @@ pub(super) fn read_scene(tree: &Tree) -> Result<SceneSpec, SceneError> {
         scene.get("contact").map(|node| read_contact(node, stepping.mode)).transpose()?.unwrap_or_default();
     contact.dynamic.integrator = stepping.integrator;
     contact.dynamic.error_control = stepping.error_control;
+    contact.dynamic.sleep = stepping.sleep;
     contact.dynamic.enforce_velocity_limit = stepping.enforce_velocity_limit;
     contact.stated.extend(stated(&scene).into_iter().filter(|(key, _)| key == "integrator"));
     Ok(SceneSpec {

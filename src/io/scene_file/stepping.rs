@@ -8,7 +8,7 @@ use super::yaml::{Node, Value};
 use crate::solvers::complementarity::{ComplementaritySettings, ComplementaritySolver, FrictionFrame, FrictionLaw};
 use crate::solvers::quasistatic::{Engine, FrictionCone, FrictionModel, QuasistaticSettings};
 use crate::stepping::{
-    ContactSurfaces, ErrorControl, Integrator, QUASISTATIC_STEP_MAX, QuasistaticStepping, STEP_MAX, STEP_MIN,
+    ContactSurfaces, ErrorControl, Integrator, QUASISTATIC_STEP_MAX, QuasistaticStepping, STEP_MAX, STEP_MIN, Sleep,
     SpookStepping, UnactuatedInertia,
 };
 
@@ -23,6 +23,8 @@ const STEPS: (f64, f64) = (1e-3, 0.1);
 const CONTROLLED_STEP: f64 = 1e-2;
 /// The default step of complementarity steps \[s\], that of the thesis.
 const SPOOK_STEP: f64 = 1.0 / 60.0;
+/// The largest number of threads.
+const THREADS_MAX: f64 = 256.0;
 /// The keys of `quasistatic`.
 const KEYS: [&str; 7] = ["inertia", "divisor", "time_constant", "friction", "solver", "tolerance", "detection"];
 
@@ -52,9 +54,13 @@ impl SteppingMode {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SteppingSpec {
     pub(super) step_ns: u64,
+    /// The threads of dynamic steps.
+    pub(super) threads: usize,
     /// The error control of dynamic and continuous steps.
     pub(super) error_control: Option<ErrorControl>,
     pub(super) mode: SteppingMode,
+    /// When bodies fall asleep in dynamic steps.
+    pub(super) sleep: Option<Sleep>,
     /// The integration of free motion in dynamic steps.
     pub(super) integrator: Integrator,
     /// Whether dynamic steps enforce the velocity limits of joints.
@@ -94,7 +100,37 @@ pub(super) fn read_stepping(scene: &Section<'_>) -> Result<SteppingSpec, SceneEr
     }
     // A step of whole nanoseconds, so that times compare equal; the range keeps it at 1000 or more.
     let step_ns = (step * 1e9).round() as u64;
-    Ok(SteppingSpec { step_ns, error_control, mode, integrator, enforce_velocity_limit, quasistatic, spook })
+    let threads = scene.number("threads", "(no unit)", Range::Between(1.0, THREADS_MAX, "and whole"))?.unwrap_or(1.0);
+    if let Some(node) = scene.get("threads").filter(|_| threads.fract() != 0.0) {
+        return Err(wrong_type(node, "`threads`", "a whole number, as in `4`"));
+    }
+    let threads = threads as usize;
+    let sleep = scene.get("sleep").map(|node| read_sleep(node, mode)).transpose()?;
+    Ok(SteppingSpec {
+        step_ns,
+        threads,
+        error_control,
+        sleep,
+        mode,
+        integrator,
+        enforce_velocity_limit,
+        quasistatic,
+        spook,
+    })
+}
+
+/// `sleep: { speed: 0.001, time: 0.5 }`.
+fn read_sleep(node: &Node, mode: SteppingMode) -> Result<Sleep, SceneError> {
+    if mode != SteppingMode::Dynamic {
+        let problem = "bodies sleep in dynamic steps only: use `stepping: dynamic`, or remove `sleep`";
+        return Err(SceneError::Conflict { place: node.place.clone(), problem: problem.to_owned() });
+    }
+    let section = Section::new(node, "`sleep`", &["speed", "time"])?;
+    let default = Sleep::default();
+    Ok(Sleep {
+        speed: section.number("speed", "[m/s]", Range::Between(1e-9, 1.0, "m/s"))?.unwrap_or(default.speed),
+        time: section.number("time", "[s]", Range::Between(1e-6, 1e6, "s"))?.unwrap_or(default.time),
+    })
 }
 
 /// `step: { tolerance: 1e-4, every: 0.01 }`.

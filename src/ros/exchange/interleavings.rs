@@ -53,6 +53,7 @@ fn settings() -> RunSettings {
         trajectory_tolerance: 0.0,
         mode: Mode::Scene,
         step_ns: 0,
+        threads: 0,
         checkpoint_period_ns: 0,
         wrench_duration_ns: 0,
     }

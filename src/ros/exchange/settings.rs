@@ -29,6 +29,8 @@ pub(crate) struct RunSettings {
     pub(crate) mode: Mode,
     /// Length of a step \[ns\]; 0 uses the scene's.
     pub(crate) step_ns: u64,
+    /// Threads of a step; 0 uses the scene's number.
+    pub(crate) threads: usize,
     /// Simulated time between checkpoints \[ns\]; 0 writes them on request only.
     pub(crate) checkpoint_period_ns: u64,
     /// Simulated time for which a wrench is held \[ns\].
@@ -128,7 +130,8 @@ impl SceneStepping {
 
     /// The time stepper that `settings` select.
     pub(crate) fn with_settings(&self, settings: &RunSettings) -> StepSettings {
-        self.with(settings.mode, settings.step_ns)
+        let threads = if settings.threads == 0 { self.settings.threads } else { settings.threads };
+        StepSettings { threads, ..self.with(settings.mode, settings.step_ns) }
     }
 
     /// The time stepper with steps of that mode and length \[ns\]; a length of 0 is the scene's.

@@ -152,8 +152,11 @@ impl IslandSolver {
         v: &mut [f64],
         settings: &NewtonSettings,
     ) -> Result<SolveReport, NotPositiveDefinite> {
-        if part.is_free() {
+        if part.is_held() || part.is_free() {
             part.spans().for_each(|span| v[span.dofs.clone()].copy_from_slice(part.free(span)));
+            for (number, patch) in part.patches() {
+                self.patch_impulses[number] = patch.impulse(&patch.velocity(v));
+            }
             return Ok(SolveReport { status: SolveStatus::Converged, iterations: 0, residual: 0.0 });
         }
         let resolved = MOMENTUM_PART_MIN.powi(2) * self.size_of(part, part.momentum());

@@ -25,6 +25,12 @@ pub struct ContactProblem {
     pub rows: Vec<BoxRow>,
     patches: Vec<PatchBlock>,
     patch_count: usize,
+    /// The blocks whose velocities are not solved for, but are those of `free`.
+    held: Vec<bool>,
+    /// The patches of the problem before, if [`ContactProblem::keep_patches`] has kept them.
+    patches_before: Vec<PatchBlock>,
+    /// Those that the problem has taken over: the number of each patch, and its number before.
+    held_patches: Vec<[u32; 2]>,
 }
 
 /// The deviation of a patch's friction from Coulomb's law.
@@ -67,7 +73,34 @@ impl ContactProblem {
         self.free.clear();
         self.free.resize(size, f64::NAN);
         self.rows.clear();
+        self.held.clear();
+        self.held.resize(blocks.len(), false);
+        self.held_patches.clear();
         self.patch_count = 0;
+    }
+    /// Keeps the patches of the problem before, for [`ContactProblem::hold_patch`]. The problem has none of its
+    /// own yet.
+    pub fn keep_patches(&mut self) {
+        std::mem::swap(&mut self.patches, &mut self.patches_before);
+    }
+    /// Holds a block: its island keeps the velocities `free`, and the impulses of its patches.
+    pub fn hold(&mut self, block: usize) {
+        self.held[block] = true;
+    }
+    /// Whether a block is held.
+    pub(super) fn is_held(&self, block: usize) -> bool {
+        self.held[block]
+    }
+    /// Adds the patch with the number `before` of the problem before as it was.
+    pub fn hold_patch(&mut self, before: usize) {
+        let number = self.patch_count;
+        self.add_patch();
+        std::mem::swap(&mut self.patches[number], &mut self.patches_before[before]);
+        self.held_patches.push([number as u32, before as u32]);
+    }
+    /// The patches of [`ContactProblem::hold_patch`], ascending: the number of each, and its number before.
+    pub fn held_patches(&self) -> &[[u32; 2]] {
+        &self.held_patches
     }
     /// Number of generalized velocities.
     pub fn size(&self) -> usize {
@@ -87,6 +120,9 @@ impl ContactProblem {
     }
     /// Removes all patches; their memory stays.
     pub fn clear_patches(&mut self) {
+        for [number, before] in self.held_patches.drain(..) {
+            std::mem::swap(&mut self.patches[number as usize], &mut self.patches_before[before as usize]);
+        }
         self.patch_count = 0;
     }
     /// Removes the last patch; its memory stays.
@@ -112,7 +148,12 @@ impl ContactProblem {
     }
     /// Fixes the friction of all patches at the velocities at the start of the step.
     pub fn lag_friction(&mut self) {
-        self.patches[..self.patch_count].iter_mut().for_each(PatchBlock::lag_friction);
+        let mut held = self.held_patches.iter().map(|[number, _]| *number as usize).peekable();
+        for (number, patch) in self.patches[..self.patch_count].iter_mut().enumerate() {
+            if held.next_if_eq(&number).is_none() {
+                patch.lag_friction();
+            }
+        }
     }
     /// Fixes the friction of all patches at the normal impulses of the velocities `v`.
     pub fn refresh_friction(&mut self, v: &[f64]) {

@@ -110,6 +110,10 @@ impl NewtonSolver {
             self.solve_waiting(problem, settings, v)?;
             let mut again = false;
             for (number, state) in self.states.iter_mut().enumerate().filter(|(_, state)| state.waits) {
+                if self.islands.part(problem, number).is_held() {
+                    state.waits = false;
+                    continue;
+                }
                 let patches = self.islands.patches_of(number);
                 state.wrong = problem.friction_error_of(patches, v, tolerance);
                 state.waits = state.wrong.part() > tolerance && state.rounds < FRICTION_ROUNDS_MAX;

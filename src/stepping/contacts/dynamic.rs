@@ -1,5 +1,6 @@
 //! The contacts of a dynamic step: surfaces and points as patches of the convex problem.
 
+use super::ahead::Query;
 use super::closures::fill_closure;
 use super::columns::RelativeColumns;
 use super::first_overlap::first_overlap;
@@ -8,6 +9,7 @@ use super::input::ContactInput;
 use super::missed::{Missed, depth_max, thickness_of_pair, thinnest};
 use super::motion_search::{ACCELERATION_BOUND, MotionSearch, SolveContacts, UNSEEN};
 use super::pairs::{ActivePatch, Pairs, origins, poses};
+use super::sleep::Sleepers;
 use crate::contact::{
     Discretized, Hold, PatchSize, PointLoad, approach_speed, patch_size, push_faces, push_faces_held,
     push_faces_with_rims, push_points,
@@ -40,6 +42,13 @@ pub(in crate::stepping) struct DynamicContacts {
     columns: RelativeColumns,
     ahead: FreePathPoses,
     reached: MotionSearch,
+    /// The pairs whose contacts several threads find before they are assembled.
+    queries: Vec<(u32, Query)>,
+    pub(in crate::stepping) sleep: Sleepers,
+    /// Whether the next assembly is the first of a step.
+    first: bool,
+    /// The pairs in contact in the step before, if the problem still has their patches.
+    active_before: Vec<ActivePatch>,
     /// The last pair that met too fast for the step, or that its pressure did not stop.
     pub(in crate::stepping) missed: Option<Missed>,
     pub(in crate::stepping) faces: u32,
@@ -64,6 +73,9 @@ impl DynamicContacts {
     /// recorded in `missed`.
     pub(in crate::stepping) fn note_loads(&mut self, scene: &Scene, problem: &ContactProblem, v: &[f64], step: f64) {
         for ((active, approached), patch) in self.active.iter().zip(&self.approached).zip(problem.patches()) {
+            if self.sleep.holds(&scene.contact_pairs()[active.pair]) {
+                continue;
+            }
             let V = patch.velocity(v);
             match scene.contact_pairs()[active.pair].kind {
                 ContactKind::Points => self.pairs.note_point_impulse(active.pair, patch.largest_normal_impulse(&V)),
@@ -83,14 +95,28 @@ impl DynamicContacts {
     /// Starts a step: no pair is searched along the motion of a solve.
     pub(in crate::stepping) fn begin(&mut self, pairs: usize) {
         self.reached.begin(pairs);
+        self.first = true;
+    }
+
+    /// Keeps what a failed step must not change.
+    pub(in crate::stepping) fn keep(&mut self) {
+        self.pairs.keep_loads();
+        self.sleep.keep();
+    }
+
+    /// Returns to what [`DynamicContacts::keep`] has kept.
+    pub(in crate::stepping) fn restore(&mut self) {
+        self.pairs.restore_loads();
+        self.sleep.restore();
+        self.active.clear();
     }
 
     /// Whether the motion of a solve that ends with the velocities `v` takes a pair into a contact that the
     /// problem does not contain, so that the step is to be assembled and solved again. A pair that cannot be
     /// searched, or not any more, is recorded in `missed`.
     pub(in crate::stepping) fn reaches_farther(&mut self, input: &ContactInput<'_>, v: &[f64]) -> bool {
-        let Self { pairs, active, columns, ahead, reached, .. } = self;
-        let (again, missed) = reached.search(&mut SolveContacts { pairs, active, columns, ahead }, input, v);
+        let Self { pairs, active, columns, ahead, reached, sleep, .. } = self;
+        let (again, missed) = reached.search(&mut SolveContacts { pairs, active, columns, ahead, sleep }, input, v);
         self.missed = missed.or(self.missed);
         again
     }
@@ -105,6 +131,14 @@ impl DynamicContacts {
         let ContactInput { scene, data, .. } = *input;
         self.pairs.update_poses(scene, data);
         self.pairs.bound_speeds(scene, data);
+        let sleep = input.options.sleep.filter(|_| input.motion.is_some());
+        if self.first
+            && let Some(sleep) = sleep
+        {
+            self.sleep.observe(scene, self.pairs.speeds.iter(), (&sleep, input.settings.step()), input.external);
+            problem.keep_patches();
+            std::mem::swap(&mut self.active, &mut self.active_before);
+        }
         if let Some(path) = input.path() {
             self.ahead.begin(path);
             if path.pushed {
@@ -118,13 +152,20 @@ impl DynamicContacts {
         let acceleration = (0.5 * ACCELERATION_BOUND).max(scene.model().gravity_W().norm());
         let way = (input.settings.step(), acceleration);
         let near = self.pairs.select(scene, way, input.path().is_some(), self.reached.all_searched());
+        if self.first && sleep.is_some() {
+            self.sleep.find(scene, &near, |pair| self.pairs.may_touch(pair));
+        }
+        self.first = false;
+        (0..problem.blocks().len()).filter(|tree| self.sleep.is_asleep(*tree)).for_each(|tree| problem.hold(tree));
+        self.find_ahead(input, &near);
         for index in &near {
             let index = *index as usize;
             let pair = &scene.contact_pairs()[index];
-            match pair.kind {
-                ContactKind::PressureField => self.assemble_surface(input, index, pair, problem),
-                ContactKind::Points => self.assemble_points(input, index, pair, problem),
+            if self.sleep.holds(pair) {
+                self.assemble_held(input, (index, pair), problem);
+                continue;
             }
+            self.assemble_pair(input, (index, pair), problem);
         }
         self.pairs.give_back(near);
         let (model, step) = (scene.model(), input.settings.step());
@@ -141,6 +182,83 @@ impl DynamicContacts {
                 block,
             );
         }
+    }
+
+    fn assemble_pair(
+        &mut self,
+        input: &ContactInput<'_>,
+        (index, pair): (usize, &ContactPair),
+        problem: &mut ContactProblem,
+    ) {
+        match pair.kind {
+            ContactKind::PressureField => self.assemble_surface(input, index, pair, problem),
+            ContactKind::Points => self.assemble_points(input, index, pair, problem),
+        }
+    }
+
+    /// Adds the patch that a pair of bodies that sleep had in the step before. After a checkpoint there is
+    /// none, and it is found again without a change of the loads.
+    fn assemble_held(
+        &mut self,
+        input: &ContactInput<'_>,
+        (index, pair): (usize, &ContactPair),
+        problem: &mut ContactProblem,
+    ) {
+        if let Ok(number) = self.active_before.binary_search_by_key(&index, |active| active.pair) {
+            problem.hold_patch(number);
+            self.faces += problem.patches().last().map_or(0, |patch| patch.len() as u32);
+            self.active.push(self.active_before[number]);
+            self.approached.push(None);
+        } else if self.active_before.is_empty() {
+            let loads = *self.pairs.loads_mut(index);
+            self.assemble_pair(input, (index, pair), problem);
+            *self.pairs.loads_mut(index) = loads;
+        }
+    }
+
+    /// Finds the contacts of the `near` pairs at the start of the step with several threads, as far as the
+    /// assembly asks for them first.
+    fn find_ahead(&mut self, input: &ContactInput<'_>, near: &[u32]) {
+        let ContactInput { scene, settings, .. } = *input;
+        if settings.threads < 2 {
+            return;
+        }
+        let mut queries = std::mem::take(&mut self.queries);
+        queries.clear();
+        for index in near {
+            let pair = &scene.contact_pairs()[*index as usize];
+            if self.sleep.holds(pair) {
+                continue;
+            }
+            let query = match pair.kind {
+                ContactKind::PressureField => self.pairs.near(pair, 0.0).then_some(Query::Surface(settings.faces)),
+                ContactKind::Points => self.points_at_start(input, (*index as usize, pair)).map(Query::Points),
+            };
+            queries.extend(query.map(|query| (*index, query)));
+        }
+        self.pairs.find_ahead(scene, &queries, settings.threads);
+        self.queries = queries;
+    }
+
+    /// The distance within which the points of a rigid pair are searched at the poses of the start \[m\];
+    /// `None` if it is far away, or if other poses may be searched first.
+    fn points_at_start(&mut self, input: &ContactInput<'_>, (index, pair): (usize, &ContactPair)) -> Option<f64> {
+        let geometries = input.scene.geometries();
+        let thickness = thickness_of_pair(&geometries[pair.A], &geometries[pair.B]);
+        let detection = self.reached.point_detection(&self.pairs, input, (index, pair));
+        let turns = input.path().is_some_and(|path| self.turns(input, path, pair));
+        let usual = !turns && detection <= thickness && self.reached.searched(index).is_none();
+        (usual && self.pairs.near(pair, detection)).then_some(detection)
+    }
+
+    /// Whether the points of a rigid pair are those at the end of free motion, because its bodies turn.
+    fn turns(&self, input: &ContactInput<'_>, path: &FreePath<'_>, pair: &ContactPair) -> bool {
+        let ContactInput { scene, data, .. } = *input;
+        let geometries = scene.geometries();
+        let spin = |geometry: &CollisionGeometry| data.V_WB[geometry.body].w.norm_squared();
+        let spin = spin(&geometries[pair.A]).max(spin(&geometries[pair.B]));
+        let depth = 0.5 * path.step * path.step * spin * self.pairs.smaller_radius(pair, scene);
+        depth > TURNED_SPEED * path.step
     }
 
     fn assemble_surface(
@@ -400,9 +518,7 @@ impl DynamicContacts {
         let path = input.path()?;
         let geometries = scene.geometries();
         let (a, b) = (&geometries[pair.A], &geometries[pair.B]);
-        let spin = |geometry: &CollisionGeometry| data.V_WB[geometry.body].w.norm_squared();
-        let depth = 0.5 * path.step * path.step * spin(a).max(spin(b)) * self.pairs.smaller_radius(pair, scene);
-        if depth <= TURNED_SPEED * path.step || self.pairs.is_far(index, pair, detection) {
+        if !self.turns(input, path, pair) || self.pairs.is_far(index, pair, detection) {
             return None;
         }
         let (thickness, there) = (thickness_of_pair(a, b), self.ahead.at(path, 1.0));

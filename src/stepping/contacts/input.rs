@@ -21,6 +21,8 @@ pub(in crate::stepping) struct ContactInput<'a> {
     pub(in crate::stepping) later: &'a Data,
     /// The generalized velocities at the start of the step [rad/s, m/s].
     pub(in crate::stepping) v: &'a [f64],
+    /// The generalized forces of external wrenches [N m, N].
+    pub(in crate::stepping) external: &'a [f64],
     /// The bodies' free path, if they move.
     pub(in crate::stepping) motion: Option<FreePath<'a>>,
 }

@@ -6,6 +6,7 @@
 //! points into friction cones and surfaces into patches of the quasistatic problem. [`ContinuousContacts`]
 //! sums the forces of all faces of the surfaces at one instant.
 
+mod ahead;
 mod closures;
 mod columns;
 mod continuous;
@@ -21,6 +22,7 @@ mod pair_memory;
 mod pairs;
 mod path;
 mod quasistatic;
+mod sleep;
 
 pub(super) use continuous::{ContinuousContacts, FaceLaw};
 pub(super) use dynamic::DynamicContacts;

@@ -10,6 +10,7 @@ use super::free_path::{FreePathPoses, parts};
 use super::input::ContactInput;
 use super::missed::{Missed, thickness_of_pair};
 use super::pairs::{ActivePatch, Pairs, poses};
+use super::sleep::Sleepers;
 use crate::contact::{approach_speed, patch_size};
 use crate::math::Vector3;
 use crate::scene::{ContactKind, ContactPair};
@@ -62,6 +63,8 @@ pub(super) struct SolveContacts<'a> {
     pub(super) active: &'a [ActivePatch],
     pub(super) columns: &'a mut RelativeColumns,
     pub(super) ahead: &'a mut FreePathPoses,
+    /// The bodies that do not move.
+    pub(super) sleep: &'a Sleepers,
 }
 
 impl MotionSearch {
@@ -109,7 +112,7 @@ impl MotionSearch {
         for index in &swept_pairs {
             let index = *index as usize;
             let pair = &pairs[index];
-            if !solved.pairs.swept_boxes_overlap(pair) {
+            if solved.sleep.holds(pair) || !solved.pairs.swept_boxes_overlap(pair) {
                 continue;
             }
             let missed = match pair.kind {

@@ -1,5 +1,6 @@
 //! The memory of pairs from step to step: only pairs that are or were near each other have one.
 
+use super::ahead::Query;
 use crate::geometry::{ContactSurface, HydroelasticWorkspace, PointContacts};
 use crate::math::{ByteReader, ByteWriter, BytesError};
 
@@ -12,6 +13,8 @@ pub(super) struct PairMemory {
     pub(super) kept: Vec<u32>,
     /// The contact points, which replace the surface between rigid geometries.
     pub(super) points: PointContacts,
+    /// The query at the poses of the start of the step that has its answer before it is asked.
+    pub(super) answered: Option<Query>,
     pub(super) loads: Loads,
     /// The loads at the start of the present step.
     pub(super) loads_before: Loads,
@@ -87,6 +90,11 @@ impl Memories {
         &mut self.memories[slot as usize]
     }
 
+    /// The memories, with their pairs.
+    pub(super) fn all_mut(&mut self) -> impl Iterator<Item = (u32, &mut PairMemory)> {
+        self.pairs.iter().copied().zip(&mut self.memories).filter(|(pair, _)| *pair != NONE)
+    }
+
     /// Starts a step: keeps the loads for [`Memories::restore_loads`]. Pairs without a load of their own that
     /// are not in `near`, the ascending list of pairs that were near each other in the last step, lose their
     /// memory.
@@ -101,6 +109,7 @@ impl Memories {
                 self.spare.push(slot as u32);
             }
             memory.loads_before = memory.loads;
+            memory.answered = None;
         }
     }
 

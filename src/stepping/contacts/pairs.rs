@@ -1,12 +1,12 @@
 //! The geometric half of a step: the pairs that are near each other, and the surfaces or points at which they
 //! touch.
 
+use super::ahead::Query;
 use super::near_pairs::NearPairs;
-use super::pair_memory::{Memories, PairMemory};
+use super::pair_memory::{Loads, Memories, PairMemory};
 use crate::contact::{mean_point, patch_point};
 use crate::geometry::{
     Aabb, ContactSurface, FaceRepresentation, HydroelasticGeometry, PointContacts, RigidShape, RigidWorkspace,
-    contact_points, contact_surface,
 };
 use crate::math::{
     BodyIndex, ByteReader, ByteWriter, BytesError, GeometryIndex, Index, IndexVec, RigidTransform, SpatialVelocity,
@@ -49,13 +49,13 @@ pub(in crate::stepping) fn surface_velocity(scene: &Scene, data: &Data, pair: &C
 /// The geometries of a scene at their poses, and the contact of each pair.
 #[derive(Clone, Debug, Default)]
 pub(in crate::stepping) struct Pairs {
-    X_WG: IndexVec<GeometryIndex, RigidTransform>,
+    pub(super) X_WG: IndexVec<GeometryIndex, RigidTransform>,
     boxes_W: IndexVec<GeometryIndex, Aabb>,
     /// The boxes, extended to later poses.
     swept_boxes_W: IndexVec<GeometryIndex, Aabb>,
     /// Bounds on the speeds of the points of each geometry [m/s].
-    speeds: IndexVec<GeometryIndex, f64>,
-    memory: Memories,
+    pub(super) speeds: IndexVec<GeometryIndex, f64>,
+    pub(super) memory: Memories,
     /// The boxes, extended by the distances within which contact is searched.
     reaches_W: Vec<Aabb>,
     near: NearPairs,
@@ -63,6 +63,8 @@ pub(in crate::stepping) struct Pairs {
     /// Whether `near` has the pairs of a search.
     searched: bool,
     rigid_workspace: RigidWorkspace,
+    /// One for each thread, if there are several.
+    pub(super) workspaces: Vec<RigidWorkspace>,
     /// The memory of queries that must not change that of the step.
     spare: PairMemory,
 }
@@ -183,6 +185,11 @@ impl Pairs {
         self.memory.of(pair).loads.energy.replace(0.0)
     }
 
+    /// The loads of a pair that a step may change.
+    pub(super) fn loads_mut(&mut self, pair: usize) -> &mut Loads {
+        &mut self.memory.of(pair).loads
+    }
+
     /// Stores the elastic energy of the pair at the end of a step \[J\].
     pub(in crate::stepping) fn note_energy(&mut self, pair: usize, energy: f64) {
         self.memory.of(pair).loads.energy = Some(energy);
@@ -217,6 +224,10 @@ impl Pairs {
         scene: &Scene,
         faces: FaceRepresentation,
     ) -> Option<Vector3> {
+        let memory = self.memory.of(index);
+        if memory.answered.take() == Some(Query::Surface(faces)) {
+            return patch_point(&memory.surface);
+        }
         let X_WG = (self.X_WG[pair.A], self.X_WG[pair.B]);
         self.find_surface_at(index, pair, scene, faces, &X_WG)
     }
@@ -231,12 +242,9 @@ impl Pairs {
         (X_WA, X_WB): &(RigidTransform, RigidTransform),
     ) -> Option<Vector3> {
         let (a, b) = (&scene.geometries()[pair.A], &scene.geometries()[pair.B]);
-        let PairMemory { workspace, surface, kept, .. } = self.memory.of(index);
-        kept.clear();
-        workspace.representation = faces;
-        let computed = contact_surface(&a.hydroelastic, X_WA, &b.hydroelastic, X_WB, workspace, surface);
-        debug_assert!(computed.is_ok(), "a scene's contact pairs have a pressure field");
-        patch_point(surface)
+        let memory = self.memory.of(index);
+        memory.find(Query::Surface(faces), (a, X_WA), (b, X_WB), &mut self.rigid_workspace);
+        patch_point(&memory.surface)
     }
 
     /// Calls `query` with the memory of pair number `index` replaced, so that its surface stays.
@@ -336,6 +344,11 @@ impl Pairs {
         std::mem::take(self.near.found_mut())
     }
 
+    /// Whether the two geometries were near each other in the last [`Pairs::select`], which may select all.
+    pub(super) fn may_touch(&self, pair: &ContactPair) -> bool {
+        self.reaches_W[pair.A.to_usize()].overlaps(&self.reaches_W[pair.B.to_usize()])
+    }
+
     /// Ends a step whose loads are stored.
     pub(in crate::stepping) fn end_step(&mut self) {
         self.memory.end();
@@ -387,6 +400,10 @@ impl Pairs {
         if self.is_far(index, pair, detection) {
             return None;
         }
+        let memory = self.memory.of(index);
+        if memory.answered.take() == Some(Query::Points(detection)) {
+            return mean_point(&memory.points);
+        }
         let X_WG = (self.X_WG[pair.A], self.X_WG[pair.B]);
         self.find_points_at(index, pair, scene, detection, &X_WG)
     }
@@ -402,10 +419,12 @@ impl Pairs {
         (X_WA, X_WB): &(RigidTransform, RigidTransform),
     ) -> Option<Vector3> {
         let (a, b) = (&scene.geometries()[pair.A], &scene.geometries()[pair.B]);
-        let (Some(rigid_A), Some(rigid_B)) = (&a.rigid, &b.rigid) else { return None };
-        let points = &mut self.memory.of(index).points;
-        contact_points(rigid_A, X_WA, rigid_B, X_WB, detection, &mut self.rigid_workspace, points);
-        mean_point(points)
+        if a.rigid.is_none() || b.rigid.is_none() {
+            return None;
+        }
+        let memory = self.memory.of(index);
+        memory.find(Query::Points(detection), (a, X_WA), (b, X_WB), &mut self.rigid_workspace);
+        mean_point(&memory.points)
     }
 
     /// Replaces the distances of the points of pair number `index`, which belong to poses that its bodies

@@ -37,6 +37,8 @@ const RATE_MAX: f64 = 1e6;
 pub(super) const FROM_SCENE: f64 = -1.0;
 /// The largest gain [N m/rad, N m s/rad, ...].
 const GAIN_MAX: f64 = 1e12;
+/// The largest number of threads of a step.
+const THREADS_MAX: f64 = 256.0;
 /// The strongest gravity [m/s2]; the Sun's is 274.
 const GRAVITY_MAX: f64 = 1e3;
 /// Largest real-time factor \[-\].
@@ -177,6 +179,13 @@ pub(super) fn fixed() -> Vec<Declaration> {
             "file_access",
             "",
             "Folders that services read files from, separated by :, in addition to the folders of the scene and of its files, and packages; / allows every file.",
+        ),
+        number(
+            "threads",
+            0.0,
+            (0.0, THREADS_MAX),
+            false,
+            "Threads that find contacts and solve islands in dynamic steps; they change no result. 0 selects the scene's number.",
         ),
         number(
             "realtime_priority",

@@ -221,6 +221,7 @@ impl Parameters {
             trajectory_tolerance: self.number("trajectory_tolerance"),
             mode: Mode::named(self.text("stepping")),
             step_ns: (self.number("step") * 1e9).round() as u64,
+            threads: self.number("threads") as usize,
             checkpoint_period_ns: (self.number("checkpoint_period") * 1e9).round() as u64,
             wrench_duration_ns: (self.number("apply_wrench_duration") * 1e9).round() as u64,
         }

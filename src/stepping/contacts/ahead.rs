@@ -1,0 +1,101 @@
+//! Contacts at the poses of the start of a step, found by several threads before the assembly takes them one
+//! by one. Each pair has its own memory, so that the results do not depend on the threads.
+
+use std::sync::Mutex;
+
+use super::pair_memory::PairMemory;
+use super::pairs::Pairs;
+use crate::geometry::{FaceRepresentation, RigidWorkspace, contact_points, contact_surface};
+use crate::math::{GeometryIndex, IndexVec, RigidTransform};
+use crate::scene::{CollisionGeometry, ContactPair, Scene};
+
+/// Fewer pairs are left to the assembly: to start a thread takes longer.
+const PAIRS_MIN: usize = 8;
+/// Each thread takes about this number of parts of the list, so that all end at about the same time.
+const PARTS: usize = 8;
+
+/// What the assembly of a pair needs first.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Query {
+    /// The surface of equal pressure.
+    Surface(FaceRepresentation),
+    /// The points that are nearer than this \[m\].
+    Points(f64),
+}
+
+impl Pairs {
+    /// Answers the `queries` of pairs, ascending, at the present poses, with this number of threads. The next
+    /// query of each pair takes its answer if it asks for the same.
+    pub(super) fn find_ahead(&mut self, scene: &Scene, queries: &[(u32, Query)], threads: usize) {
+        if threads < 2 || queries.len() < PAIRS_MIN {
+            return;
+        }
+        for (pair, _) in queries {
+            self.memory.of(*pair as usize);
+        }
+        let Self { memory, X_WG, workspaces, .. } = self;
+        workspaces.resize_with(threads, RigidWorkspace::default);
+        let query_of = |pair: u32| queries.binary_search_by_key(&pair, |(pair, _)| *pair).map(|i| queries[i].1);
+        let mut jobs: Vec<_> = memory
+            .all_mut()
+            .filter_map(|(pair, memory)| Some((&scene.contact_pairs()[pair as usize], query_of(pair).ok()?, memory)))
+            .collect();
+        let size = jobs.len().div_ceil(threads * PARTS).max(1);
+        let parts = Mutex::new(jobs.chunks_mut(size));
+        let (parts, X_WG) = (&parts, &*X_WG);
+        let work = |workspace: &mut RigidWorkspace| {
+            // A thread that panics ends the step, so that a poisoned lock has no other use.
+            while let Some(part) = parts.lock().ok().and_then(|mut parts| parts.next()) {
+                for (pair, query, memory) in part {
+                    answer(scene, pair, *query, X_WG, (memory, workspace));
+                }
+            }
+        };
+        std::thread::scope(|scope| {
+            let Some((own, others)) = workspaces.split_first_mut() else { return };
+            for workspace in others {
+                scope.spawn(|| work(workspace));
+            }
+            work(own);
+        });
+    }
+}
+
+fn answer(
+    scene: &Scene,
+    pair: &ContactPair,
+    query: Query,
+    X_WG: &IndexVec<GeometryIndex, RigidTransform>,
+    (memory, workspace): (&mut PairMemory, &mut RigidWorkspace),
+) {
+    let (a, b) = (&scene.geometries()[pair.A], &scene.geometries()[pair.B]);
+    let (X_WA, X_WB) = (&X_WG[pair.A], &X_WG[pair.B]);
+    memory.find(query, (a, X_WA), (b, X_WB), workspace);
+    memory.answered = Some(query);
+}
+
+impl PairMemory {
+    /// Answers a query at the poses of the two geometries.
+    pub(super) fn find(
+        &mut self,
+        query: Query,
+        (a, X_WA): (&CollisionGeometry, &RigidTransform),
+        (b, X_WB): (&CollisionGeometry, &RigidTransform),
+        rigid_workspace: &mut RigidWorkspace,
+    ) {
+        let Self { workspace, surface, kept, points, answered, .. } = self;
+        *answered = None;
+        match query {
+            Query::Surface(faces) => {
+                kept.clear();
+                workspace.representation = faces;
+                let computed = contact_surface(&a.hydroelastic, X_WA, &b.hydroelastic, X_WB, workspace, surface);
+                debug_assert!(computed.is_ok(), "a scene's contact pairs have a pressure field");
+            }
+            Query::Points(detection) => {
+                let (Some(rigid_A), Some(rigid_B)) = (&a.rigid, &b.rigid) else { return };
+                contact_points(rigid_A, X_WA, rigid_B, X_WB, detection, rigid_workspace, points);
+            }
+        }
+    }
+}
