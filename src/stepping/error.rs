@@ -226,6 +226,18 @@ pub enum StepError {
     },
 }
 
+impl StepError {
+    /// This error of a step without inertia that did not settle because nothing but contact holds `body`.
+    pub(super) fn of_free_body(self, body: String) -> Self {
+        match self {
+            Self::NotSettled { time, parts, reason } => {
+                Self::NotSettled { time, parts, reason: Unsettled::FreeBody { body, reason: Box::new(reason) } }
+            }
+            error => error,
+        }
+    }
+}
+
 /// The part of a quasistatic step that did not settle.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Unsettled {
@@ -308,7 +320,7 @@ pub enum Unsettled {
         overlap: f64,
     },
     /// The solver of the step failed.
-    #[error("{status}, at residual {residual:.1e}{}", farthest(at))]
+    #[error("{status}{}{}", at_residual(residual), farthest(at))]
     Solver {
         /// Its status.
         status: String,
@@ -316,6 +328,14 @@ pub enum Unsettled {
         at: String,
         /// Its residual.
         residual: f64,
+    },
+    /// A body that nothing but contact resists, in a step without inertia.
+    #[error("{reason}, and nothing but contact holds '{body}' in a step without inertia")]
+    FreeBody {
+        /// The body.
+        body: String,
+        /// The part of the step that did not settle.
+        reason: Box<Unsettled>,
     },
 }
 
@@ -328,6 +348,9 @@ impl Unsettled {
         match self {
             Self::Contradiction { overlap, .. } if *overlap > OVERLAP => {
                 "Move the bodies apart, free or widen their joints, or exclude their contact with `no_contact`"
+            }
+            Self::FreeBody { .. } => {
+                "Set `quasistatic: { inertia: drag }`, or start the body where its contacts carry it"
             }
             _ => "Send smaller changes of command, or take shorter steps",
         }
@@ -346,6 +369,11 @@ fn overlapping(overlap: &f64) -> String {
 /// A simulated time without the rounding of a product: a whole number of nanoseconds \[s\].
 fn seconds(time: &f64) -> f64 {
     (time * 1e9).round() / 1e9
+}
+
+/// The residual of a message, unless it is not finite.
+fn at_residual(residual: &f64) -> String {
+    if residual.is_finite() { format!(", at residual {residual:.1e}") } else { String::new() }
 }
 
 /// The end of a message that names the part with the largest residual.

@@ -13,6 +13,7 @@ mod planners;
 mod pushes;
 mod random_states;
 mod sliding;
+mod smoothed_rounds;
 mod stacking;
 mod turning;
 

@@ -3,7 +3,7 @@
 //! the solution. Steadily sliding points agree after one or two solves that start from the impulses of the
 //! last step. Anderson's method accelerates the others.
 
-use super::problem::FrictionChange;
+use super::problem::BoundChange;
 use super::{ConeContact, QuasistaticProblem};
 use crate::math::Vector3;
 use crate::math::dense::{dot, least_squares};
@@ -17,7 +17,7 @@ const DAMPING: f64 = 0.5;
 
 /// Bounds that change by less than this force have settled: the weight of a tenth of a microgram is a
 /// thousand times larger. \[N\]
-const ROUNDING: f64 = 1e-12;
+pub(super) const ROUNDING: f64 = 1e-12;
 
 /// The iteration on the bounds of friction. Memory is reused from step to step.
 #[derive(Clone, Debug, Default)]
@@ -50,35 +50,28 @@ impl CoulombRounds {
         self.newton_error = None;
     }
 
-    /// Compares the bounds with the impulses of this round. Returns the largest difference of mu gamma_n from
-    /// its bound, relative to the largest of them all [-], or 1 if a contact without a bound pushes.
-    pub(super) fn refresh(&mut self, problem: &mut QuasistaticProblem, impulses: &[Vector3]) -> FrictionChange {
+    /// Compares the bounds with the impulses of this round.
+    pub(super) fn refresh(&mut self, problem: &QuasistaticProblem, impulses: &[Vector3]) {
         let bound = |(contact, gamma): (&ConeContact, &Vector3)| contact.friction * gamma.x.max(0.0);
         let Self { bounds, error, .. } = self;
         bounds.clear();
         error.clear();
-        let mut change = FrictionChange::default();
-        let mut largest = 0.0_f64;
         let mut first = false;
-        for (index, (contact, gamma)) in problem.contacts().iter().zip(impulses).enumerate() {
+        for (contact, gamma) in problem.contacts().iter().zip(impulses) {
             let new = bound((contact, gamma));
             // The first bound of a contact is that of the convex constraint.
             let old = contact.friction_bound.unwrap_or(new);
             first |= contact.friction_bound.is_none() && new > ROUNDING * problem.step;
             bounds.push(old);
             error.push(new - old);
-            if (new - old).abs() > change.impulse {
-                (change.impulse, change.index) = ((new - old).abs(), index);
-            }
-            largest = largest.max(new).max(old);
         }
-        change.relative = match change.impulse {
-            _ if first => 1.0,
-            impulse if impulse <= ROUNDING * problem.step => 0.0,
-            impulse => impulse / largest,
-        };
         self.first = first;
-        change
+    }
+
+    /// The difference of mu gamma_n of a contact from its bound in this round.
+    pub(super) fn change(&self, index: usize) -> BoundChange {
+        let (bound, error) = (self.bounds[index], self.error[index]);
+        BoundChange { impulse: error.abs(), largest: bound.max(bound + error) }
     }
 
     /// Whether a contact without a bound in this round pushes.

@@ -4,8 +4,8 @@
 use std::ops::Range;
 
 use super::friction::FrictionLaw;
-use super::problem::PointLaw;
-use super::{QuasistaticProblem, VelocityBound};
+use super::problem::{BoundChange, PointLaw};
+use super::{ProblemPart, QuasistaticProblem, VelocityBound};
 use crate::math::{Vector3, Vector6};
 use crate::solvers::partition::{DisjointSets, distribute};
 use crate::solvers::{BoxRow, PatchBlock};
@@ -65,6 +65,39 @@ impl Islands {
     fn index(&self, dof: u32) -> usize {
         self.index_of_dof[dof as usize] as usize
     }
+    /// The largest change of a friction bound relative to the largest bound of its island, and relative to the
+    /// largest bound of all [-], with the contact or patch and its change [N s]. Changes up to `rounding`
+    /// [N s] count as none.
+    pub(super) fn largest_change(
+        &self,
+        contact: impl Fn(usize) -> BoundChange,
+        patch: impl Fn(usize) -> BoundChange,
+        rounding: f64,
+    ) -> (f64, f64, Option<(ProblemPart, f64)>) {
+        let mut worst = (0.0, None);
+        let (mut of_all, mut largest_of_all) = (0.0_f64, 0.0_f64);
+        for island in &self.islands {
+            let contacts = self.contacts[island.contacts.clone()].iter().map(|contact| contact.index as usize);
+            let contacts = contacts.map(|index| (ProblemPart::Contact(index), contact(index)));
+            let patches = self.patches[island.patches.clone()].iter().map(|index| *index as usize);
+            let all = contacts.chain(patches.map(|index| (ProblemPart::Patch(index), patch(index))));
+            let (mut largest, mut most) = (0.0_f64, (0.0, None));
+            for (part, change) in all {
+                largest = largest.max(change.largest);
+                if change.impulse > most.0 {
+                    most = (change.impulse, Some((part, change.impulse)));
+                }
+            }
+            largest_of_all = largest_of_all.max(largest);
+            if most.0 > rounding {
+                of_all = of_all.max(most.0);
+                if most.0 > worst.0 * largest {
+                    worst = (most.0 / largest, most.1);
+                }
+            }
+        }
+        if of_all == 0.0 { (0.0, 0.0, None) } else { (worst.0, of_all / largest_of_all, worst.1) }
+    }
     /// One island of `problem`.
     pub(super) fn part<'a>(
         &'a self,
@@ -81,6 +114,14 @@ impl Islands {
     /// The entries of a row of Q in the new order, with indices within the island.
     pub(super) fn quadratic_row(&self, index: usize) -> &[(u32, f64)] {
         &self.quadratic[self.quadratic_starts[index] as usize..self.quadratic_starts[index + 1] as usize]
+    }
+
+    /// The partition of `problem` with all its contacts.
+    pub(super) fn of(problem: &QuasistaticProblem) -> Self {
+        let all: Vec<u32> = (0..problem.contacts().len() as u32).collect();
+        let mut islands = Self::default();
+        islands.build(problem, &all);
+        islands
     }
 
     /// Partitions `problem` with only the contacts `kept`, in ascending order.

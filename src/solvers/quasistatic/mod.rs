@@ -2,6 +2,7 @@
 //! solvers.
 
 mod bound_system;
+mod check;
 mod cone_engine;
 mod coulomb;
 mod derivative;

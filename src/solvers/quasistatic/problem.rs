@@ -48,15 +48,13 @@ pub struct ConeContact {
     columns: Range<usize>,
 }
 
-/// The largest change of the friction bounds in a refresh.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct FrictionChange {
-    /// Relative to the largest bound [-].
-    pub(super) relative: f64,
-    /// [N s].
+/// The change of the friction bounds of a contact or patch in a refresh.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct BoundChange {
+    /// The largest change [N s].
     pub(super) impulse: f64,
-    /// The contact or patch with that change.
-    pub(super) index: usize,
+    /// The largest of the old and new bounds [N s].
+    pub(super) largest: f64,
 }
 
 /// The numbers of a contact point's law on which its impulse depends.
@@ -261,26 +259,15 @@ impl QuasistaticProblem {
             bound.upper = if open { (bound.upper - margin).max(middle) } else { bound.upper - margin };
         }
     }
-    /// Sets the friction bounds of all patches to mu times their normal impulses at v; returns the largest
-    /// change relative to the largest bound [-].
-    pub fn refresh_friction(&mut self, v: &[f64]) -> f64 {
-        self.refresh_patches(v).relative
-    }
-    /// Does the same as [`QuasistaticProblem::refresh_friction`], and also returns the patch whose bounds
-    /// changed most.
-    pub(super) fn refresh_patches(&mut self, v: &[f64]) -> FrictionChange {
-        let mut change = FrictionChange::default();
-        let mut largest = 0.0_f64;
-        for (index, patch) in self.patches[..self.patch_count].iter_mut().enumerate() {
+    /// Sets the friction bounds of all patches to mu times their normal impulses at v, and writes their
+    /// changes, by patch.
+    pub(super) fn refresh_patches(&mut self, v: &[f64], changes: &mut Vec<BoundChange>) {
+        changes.clear();
+        changes.extend(self.patches[..self.patch_count].iter_mut().map(|patch| {
             let V = patch.velocity(v);
-            let (patch_change, patch_largest) = patch.refresh_friction(&V);
-            largest = largest.max(patch_largest);
-            if patch_change > change.impulse {
-                (change.impulse, change.index) = (patch_change, index);
-            }
-        }
-        change.relative = if change.impulse > 0.0 { change.impulse / largest } else { 0.0 };
-        change
+            let (impulse, largest) = patch.refresh_friction(&V);
+            BoundChange { impulse, largest }
+        }));
     }
     /// Adds a pressure-field patch and returns it, to be reset and filled. Its law must have the step h and
     /// no Hunt-Crossley dissipation. Spare memory is reused.

@@ -65,7 +65,8 @@ pub struct QuasistaticSettings {
     /// the friction bounds again from the normal impulses of the last solution. 0 keeps the initial bounds of
     /// the patches.
     pub friction_passes_max: u32,
-    /// The passes end when no friction bound changes by more than this, relative to the largest bound [-].
+    /// The passes end when no friction bound changes by more than this, relative to the largest bound of the
+    /// bodies that contacts connect with it [-].
     pub friction_tolerance: f64,
 }
 

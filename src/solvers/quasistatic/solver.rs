@@ -1,18 +1,20 @@
 //! The common interface of the engines of a quasistatic step.
 
 use super::bound_system::BoundSystem;
+use super::check::check;
 use super::cone_engine::{ConeEngine, ConeStatus};
-use super::coulomb::CoulombRounds;
+use super::coulomb::{CoulombRounds, ROUNDING};
 use super::derivative::{Linearization, ProblemDirection};
 use super::interior_point::{self, ClarabelResult};
+use super::islands::Islands;
 use super::lcp::solve_lcp;
 use super::limited_springs::LimitedSprings;
-use super::problem::FrictionChange;
+use super::problem::BoundChange;
 use super::residuals::{Impulses, Residuals};
 use super::smoothing::{SmoothedStep, strictly_feasible};
 use super::{
     Engine, FrictionCone, FrictionModel, ProblemPart, QuasistaticError, QuasistaticProblem, QuasistaticReport,
-    QuasistaticSettings,
+    QuasistaticResiduals, QuasistaticSettings,
 };
 use crate::math::{ByteReader, ByteWriter, BytesError, SpatialForce, Vector3};
 
@@ -22,6 +24,9 @@ const SPRING_ROUNDS_MAX: u32 = 20;
 /// The largest number of rounds for Coulomb's law at points.
 const COULOMB_PASSES_MAX: u32 = 100;
 
+/// The number of rounds that do not halve the change of friction after which islands count as settled if the
+/// whole problem has.
+const STALLED: u32 = 10;
 /// The number of accelerated rounds before those of Newton's method.
 const NEWTON_AFTER: u32 = 5;
 /// The fraction of the largest impulse by which the forces may miss their balance if Clarabel stops early
@@ -33,6 +38,8 @@ const BALANCE: f64 = 1e-6;
 pub struct QuasistaticSolver {
     engine: ConeEngine,
     coulomb: CoulombRounds,
+    /// The changes of the friction bounds of the patches in the last refresh.
+    patch_changes: Vec<BoundChange>,
     residuals: Residuals,
     contacts: Vec<Vector3>,
     rows: Vec<f64>,
@@ -221,7 +228,52 @@ impl QuasistaticSolver {
         kappa: f64,
         settings: &QuasistaticSettings,
     ) -> Result<u32, QuasistaticError> {
+        self.minimize_smoothed(problem, v, kappa, settings, false)
+    }
+
+    /// Does the same as [`QuasistaticSolver::solve_smoothed`], with friction bounds of the patches that become
+    /// mu times the normal impulses of the solution, as in [`QuasistaticSolver::solve`].
+    ///
+    /// # Errors
+    /// The errors of [`QuasistaticSolver::solve_smoothed`].
+    pub fn step_smoothed(
+        &mut self,
+        problem: &mut QuasistaticProblem,
+        v: &mut [f64],
+        kappa: f64,
+        settings: &QuasistaticSettings,
+    ) -> Result<QuasistaticReport, QuasistaticError> {
+        let (mut iterations, mut friction_passes) = (0, 0);
+        loop {
+            iterations += self.minimize_smoothed(problem, v, kappa, settings, friction_passes > 0)?;
+            problem.refresh_patches(v, &mut self.patch_changes);
+            let (friction_change, _) = self.measure_friction(problem, Engine::Clarabel, false);
+            if friction_change <= settings.friction_tolerance || friction_passes >= settings.friction_passes_max {
+                return Ok(QuasistaticReport {
+                    engine: Engine::Cone,
+                    fallback: false,
+                    iterations,
+                    outer_iterations: 0,
+                    friction_passes,
+                    friction_change,
+                    residuals: QuasistaticResiduals::default(),
+                });
+            }
+            friction_passes += 1;
+        }
+    }
+
+    /// Minimises with the barrier. With `inside`, `v` already satisfies all constraints.
+    fn minimize_smoothed(
+        &mut self,
+        problem: &QuasistaticProblem,
+        v: &mut [f64],
+        kappa: f64,
+        settings: &QuasistaticSettings,
+        inside: bool,
+    ) -> Result<u32, QuasistaticError> {
         check(problem, v, settings)?;
+        self.worst = None;
         // The barrier belongs to the convex constraint.
         let settings = &QuasistaticSettings { model: FrictionModel::Relaxed, ..*settings };
         if !(kappa > 0.0 && kappa.is_finite()) {
@@ -231,12 +283,14 @@ impl QuasistaticSolver {
             return Err(QuasistaticError::Dissipation { patch });
         }
         self.linearized = Linearized::Nothing;
-        let mut inner = Self::default();
-        let start = strictly_feasible(problem, settings, |narrower, settings| {
-            let mut start = v.to_vec();
-            inner.solve(narrower, &mut start, settings).map(|_| start)
-        })?;
-        v.copy_from_slice(&start);
+        if !inside {
+            let mut inner = Self::default();
+            let start = strictly_feasible(problem, settings, |narrower, settings| {
+                let mut start = v.to_vec();
+                inner.solve(narrower, &mut start, settings).map(|_| start)
+            })?;
+            v.copy_from_slice(&start);
+        }
         let iterations = self.smoothed.minimize(problem, settings.friction, kappa, v)?;
         self.contacts.clone_from(&self.smoothed.contacts);
         self.bounds.clone_from(&self.smoothed.bounds);
@@ -325,6 +379,7 @@ impl QuasistaticSolver {
         settings: &QuasistaticSettings,
     ) -> Result<QuasistaticReport, QuasistaticError> {
         let (mut iterations, mut outer_iterations, mut friction_passes) = (0, 0, 0);
+        let (mut best, mut best_pass) = (f64::INFINITY, 0);
         let mut fallback = false;
         let coulomb = settings.model == FrictionModel::Coulomb && !problem.contacts().is_empty();
         let passes_max = if coulomb { COULOMB_PASSES_MAX } else { 0 }.max(settings.friction_passes_max);
@@ -349,15 +404,19 @@ impl QuasistaticSolver {
             outer_iterations += run.outer_iterations;
             fallback |= run.fallback;
             let has_friction_to_refresh = !problem.patches().is_empty() && settings.friction_passes_max > 0;
-            let patches = if has_friction_to_refresh { problem.refresh_patches(v) } else { FrictionChange::default() };
-            let mut friction_change = patches.relative;
-            self.unsettled = (patches.relative > 0.0).then_some((ProblemPart::Patch(patches.index), patches.impulse));
+            self.patch_changes.clear();
+            if has_friction_to_refresh {
+                problem.refresh_patches(v, &mut self.patch_changes);
+            }
             if coulomb {
-                let points = self.coulomb.refresh(problem, &self.contacts);
-                if points.relative > friction_change {
-                    friction_change = points.relative;
-                    self.unsettled = Some((ProblemPart::Contact(points.index), points.impulse));
-                }
+                self.coulomb.refresh(problem, &self.contacts);
+            }
+            let (mut friction_change, of_all) = self.measure_friction(problem, run.engine, coulomb);
+            // Where rounding keeps a light island from settling, the tolerance of the whole problem is left.
+            if friction_change < 0.5 * best {
+                (best, best_pass) = (friction_change, friction_passes);
+            } else if of_all <= settings.friction_tolerance && friction_passes >= best_pass + STALLED {
+                friction_change = of_all;
             }
             if friction_change > settings.friction_tolerance && friction_passes < passes_max {
                 if coulomb {
@@ -365,6 +424,9 @@ impl QuasistaticSolver {
                 }
                 friction_passes += 1;
                 continue;
+            }
+            if of_all <= settings.friction_tolerance {
+                friction_change = friction_change.min(settings.friction_tolerance);
             }
             self.fallbacks += u64::from(fallback);
             let impulses =
@@ -380,6 +442,22 @@ impl QuasistaticSolver {
                 residuals,
             });
         }
+    }
+
+    /// The largest changes of a friction bound in the last refresh, relative to the largest bound of its
+    /// island, and of the problem [-]; 1 if a contact without a bound pushes.
+    fn measure_friction(&mut self, problem: &QuasistaticProblem, engine: Engine, coulomb: bool) -> (f64, f64) {
+        let Self { coulomb: rounds, patch_changes, engine: cone, .. } = self;
+        let contact = |index| if coulomb { rounds.change(index) } else { BoundChange::default() };
+        let patch = |index: usize| patch_changes.get(index).copied().unwrap_or_default();
+        let rounding = ROUNDING * problem.step;
+        let (of_island, of_all, worst) = if engine == Engine::Cone {
+            cone.islands.largest_change(contact, patch, rounding)
+        } else {
+            Islands::of(problem).largest_change(contact, patch, rounding)
+        };
+        self.unsettled = worst;
+        if coulomb && rounds.is_first() { (1.0, 1.0) } else { (of_island, of_all) }
     }
 
     /// Sets the friction bounds of the points for the next round: by acceleration in the first rounds, then
@@ -501,53 +579,4 @@ impl QuasistaticSolver {
         self.bounds = result.bounds;
         self.patches = result.patches;
     }
-}
-
-fn check(problem: &QuasistaticProblem, v: &[f64], settings: &QuasistaticSettings) -> Result<(), QuasistaticError> {
-    if v.len() != problem.size() {
-        return Err(QuasistaticError::Size { given: v.len(), expected: problem.size() });
-    }
-    if let FrictionCone::Pyramid { rays } = settings.friction
-        && rays < 2
-    {
-        return Err(QuasistaticError::Rays { rays });
-    }
-    if settings.model == FrictionModel::Coulomb
-        && (settings.engine != Engine::Cone || settings.friction != FrictionCone::Exact)
-    {
-        return Err(QuasistaticError::NotForCoulomb);
-    }
-    let finite = |what: &'static str, numbers: &[f64]| match numbers.iter().position(|x| !x.is_finite()) {
-        Some(index) => Err(QuasistaticError::NotFinite { what, index }),
-        None => Ok(()),
-    };
-    finite("initial velocity", v)?;
-    if !all_finite(&problem.quadratic) {
-        finite("entry of Q", &problem.quadratic)?;
-    }
-    finite("entry of b", &problem.linear)?;
-    for (index, contact) in problem.contacts().iter().enumerate() {
-        if !(contact.gap_rate.is_finite() && contact.friction.is_finite()) {
-            return Err(QuasistaticError::NotFinite { what: "contact", index });
-        }
-    }
-    if !problem.columns_are_finite() {
-        let finite = |contact| problem.columns(contact).iter().all(|(_, column)| column.iter().all(|x| x.is_finite()));
-        if let Some(index) = problem.contacts().iter().position(|contact| !finite(contact)) {
-            return Err(QuasistaticError::NotFinite { what: "contact", index });
-        }
-    }
-    Ok(())
-}
-
-/// Whether all numbers are finite, without a branch for each: 0 x is NaN if x is not finite.
-fn all_finite(numbers: &[f64]) -> bool {
-    let (chunks, rest) = numbers.as_chunks::<8>();
-    let mut sums = [0.0; 8];
-    for chunk in chunks {
-        for (sum, x) in sums.iter_mut().zip(chunk) {
-            *sum += 0.0 * x;
-        }
-    }
-    sums.iter().chain(rest).fold(0.0, |sum, x| sum + 0.0 * x) == 0.0
 }

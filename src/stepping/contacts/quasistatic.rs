@@ -302,6 +302,24 @@ impl QuasistaticContacts {
         motion
     }
 
+    /// Whether the motion of the pressure fields over h \[s\] at the velocities in `data` changes each of
+    /// their depths by at most the fraction `part`. Fields with less than the `least` elastic force \[N\] do
+    /// not count.
+    pub(in crate::stepping) fn keeps_depths(
+        &self,
+        scene: &Scene,
+        (data, h): (&Data, f64),
+        problem: &QuasistaticProblem,
+        (part, least): (f64, f64),
+    ) -> bool {
+        self.active.iter().zip(&self.carriers).all(|(active, carrier)| {
+            let Carrier::Block { number } = carrier else { return true };
+            let (force, stiffness) = problem.patches()[*number].elastic_sums();
+            let moved = h * self.end.approach_speed(&scene.contact_pairs()[active.pair], scene, data);
+            force <= least || moved * stiffness <= part * force
+        })
+    }
+
     /// Moves the pressure fields to the poses in `data`.
     pub(in crate::stepping) fn update_field_poses(&mut self, scene: &Scene, data: &Data) {
         self.end.update_poses(scene, data);

@@ -9,19 +9,6 @@ pub enum DerivativeError {
     /// The simulation does not take quasistatic steps.
     #[error("only quasistatic steps have derivatives: set stepping to quasistatic")]
     NotQuasistatic,
-    /// A pair touches with a pressure field in this step.
-    #[error(
-        "'{A}' and '{B}' touch with a pressure field, and smoothed steps have none: take the exact derivatives, or make both geometries rigid"
-    )]
-    PressureField {
-        /// The first geometry.
-        A: String,
-        /// The other one.
-        B: String,
-    },
-    /// The scene has loop closures.
-    #[error("smoothed steps have no loop closures: take the exact derivatives")]
-    Closures,
     /// The steps on both sides of this one jump, so that a column of the derivatives does not exist.
     #[error(
         "steps jump within {reach} on both sides of this one, along {along}. Column {column} of the derivatives does not exist: choose another configuration"

@@ -12,7 +12,6 @@
 
 use super::derivative_error::DerivativeError;
 use super::differences::{REACH, Slope, StepDifferences};
-use super::failure::names_of_pair;
 use super::handle::Handle;
 use super::impedances::Impedances;
 use super::sample_point::{Sample, SamplePoint, difference};
@@ -144,8 +143,9 @@ impl QuasistaticDerivatives {
     /// derivatives. The simulation does not change.
     ///
     /// # Errors
-    /// A simulation that does not take quasistatic steps; a step that cannot be taken; a pressure field that
-    /// touches; loop closures; a smoothed step without a solution or without derivatives.
+    /// A simulation that does not take quasistatic steps; a step that cannot be taken; a smoothed step without
+    /// a solution or without derivatives; with pressure fields that touch or loop closures, a column along
+    /// which smoothed steps jump on both sides of this one.
     pub fn differentiate_smoothed(
         &mut self,
         simulation: &Simulation,
@@ -247,32 +247,21 @@ impl QuasistaticDerivatives {
         self.handles.extend(scene.actuators().iter().map(|actuator| Handle::of(actuator, h)));
         self.slopes.fill(Slope::Smooth);
         self.by_steps = 0;
-        let touching = self.touching_field(&input, step)?;
-        if kappa.is_some() {
-            if let Some(pair) = touching {
-                let (A, B) = names_of_pair(scene, pair);
-                return Err(DerivativeError::PressureField { A, B });
-            }
-            if !scene.closures().is_empty() {
-                return Err(DerivativeError::Closures);
-            }
-            self.differentiate_program(&input, step, kappa)?;
-            return Ok(());
-        }
-        let has_program = touching.is_none()
-            && scene.closures().is_empty()
+        // Pressure fields and closures take rounds of solutions, each corrected by the one before.
+        let has_rounds = !scene.closures().is_empty() || self.touches_field(&input, step, kappa)?;
+        let has_program = !has_rounds
             && match self.differentiate_program(&input, step, kappa) {
                 Ok(settled) => settled,
                 // The step is solved, but its impulses are not known well enough, or determine no derivative.
                 Err(DerivativeError::Solver(
                     QuasistaticError::NoDerivatives { .. } | QuasistaticError::NotConverged { .. },
-                )) => false,
+                )) if kappa.is_none() => false,
                 Err(error) => return Err(error),
             };
         if !has_program {
             self.slopes.fill(Slope::None);
         }
-        self.differentiate_steps(&input, step, has_program)
+        self.differentiate_steps(&input, step, has_program, kappa)
     }
 
     /// Replaces the columns that the program does not give by differences of steps. Without `has_program`
@@ -282,16 +271,17 @@ impl QuasistaticDerivatives {
         input: &StepInput<'_>,
         step: &QuasistaticStep,
         has_program: bool,
+        kappa: Option<f64>,
     ) -> Result<(), DerivativeError> {
         if has_program && !self.slopes.contains(&Slope::None) {
             return Ok(());
         }
         let pairs = has_program.then_some(self.wrenches.pairs.as_slice());
         let loads = || (self.sample_point.external.clone(), self.handles.as_slice());
-        let mut steps = StepDifferences::new(*step.options(), input, loads(), step, true);
+        let mut steps = StepDifferences::new(input, loads(), step, (kappa, true));
         if steps.start(input, pairs).is_err() {
             // Some steps settle at the usual tolerances only.
-            steps = StepDifferences::new(*step.options(), input, loads(), step, false);
+            steps = StepDifferences::new(input, loads(), step, (kappa, false));
             steps.start(input, pairs)?;
         }
         let n = self.v.len();
@@ -305,7 +295,10 @@ impl QuasistaticDerivatives {
         }
         let mut slope = vec![0.0; steps.size()];
         for (column, kind) in self.slopes.iter_mut().enumerate().filter(|(_, kind)| **kind == Slope::None) {
-            let found = steps.slope(input, column, &mut slope);
+            let mut found = steps.slope(input, column, &mut slope);
+            if found == Slope::None && !has_program {
+                found = steps.slope_nearby(input, column, &mut slope);
+            }
             if found != Slope::None {
                 self.ends[column * n..(column + 1) * n].copy_from_slice(&slope[..n]);
                 self.wrenches.set_column(column, &slope[n..]);
@@ -374,19 +367,25 @@ impl QuasistaticDerivatives {
         Ok(true)
     }
 
-    /// Takes the whole step, if there are pressure fields, and returns a pair that touches with one.
-    fn touching_field(&self, input: &StepInput<'_>, step: &QuasistaticStep) -> Result<Option<usize>, DerivativeError> {
+    /// Takes the whole step, if there are pressure fields, and returns whether a pair touches with one.
+    fn touches_field(
+        &self,
+        input: &StepInput<'_>,
+        step: &QuasistaticStep,
+        kappa: Option<f64>,
+    ) -> Result<bool, DerivativeError> {
         let scene = input.scene;
         if scene.contact_pairs().iter().all(|pair| pair.kind == ContactKind::Points) {
-            return Ok(None);
+            return Ok(false);
         }
         let mut whole = QuasistaticStep::new(*step.options(), scene, input.start.state);
         whole.impedances.clone_from(&step.impedances);
         whole.solver.clone_from(&step.solver);
+        whole.smoothing = kappa;
         let mut result = StepResult::new(input.start.state, scene.joints().len());
         whole.step(input, &mut result)?;
-        let touches = |pair: &usize| scene.contact_pairs()[*pair].kind == ContactKind::PressureField;
-        Ok(whole.contacts.active().iter().map(|active| active.pair).find(touches))
+        let touches = |pair: usize| scene.contact_pairs()[pair].kind == ContactKind::PressureField;
+        Ok(whole.contacts.active().iter().any(|active| touches(active.pair)))
     }
 
     /// Computes dv for all columns at the solution about which the solver was linearized. `has_middle` states

@@ -5,18 +5,22 @@ use super::handle::{Handle, move_command, restore_command};
 use super::step::QuasistaticStep;
 use super::wrenches::{WRENCH, step_wrenches};
 use crate::math::SpatialForce;
-use crate::multibody::{Data, State, displacement, integrate, positions};
+use crate::multibody::{Data, Model, State, displacement, integrate, positions};
 use crate::stepping::command::{JointCommand, JointTarget};
 use crate::stepping::error::StepError;
 use crate::stepping::external::ExternalWrenches;
 use crate::stepping::input::{StepInput, StepStart};
 use crate::stepping::result::StepResult;
-use crate::stepping::settings::QuasistaticStepping;
 
 /// The reach of a difference \[rad\] or \[m\].
 pub(super) const REACH: f64 = 1e-5;
-/// Slopes on the two sides that differ by less than this, relative to 1 or the largest slope, are one [-].
+/// Slopes on the two sides, extrapolated to the step itself, that differ by less than this, relative to 1 or
+/// the largest slope, are one [-].
+const KINK: f64 = 1e-5;
+/// The same with pressure fields: their steps settle to 1e-10 m, a small part of the reach [-].
 const SAME_SLOPE: f64 = 1e-3;
+/// The reach where steps jump within the usual one \[rad\] or \[m\].
+const NEARBY: f64 = 0.01 * REACH;
 /// The largest part of [`REACH`] by which the slope of a side may miss the step itself [-]. Points that yield
 /// by 10 nm, and friction that builds up over such a distance, are below.
 const OFFSET: f64 = 0.05;
@@ -56,20 +60,25 @@ pub(super) struct StepDifferences {
     near: Vec<f64>,
     far: Vec<f64>,
     back: Vec<f64>,
+    /// The distances by which the lines of the last side, and of the backward one, miss the step itself.
+    offset: Vec<f64>,
+    offset_back: Vec<f64>,
+    /// The reach of the differences \[rad\] or \[m\].
+    reach: f64,
 }
 
 impl StepDifferences {
     pub(super) fn new(
-        options: QuasistaticStepping,
         input: &StepInput<'_>,
         (external, handles): (ExternalWrenches, &[Handle]),
         memory: &QuasistaticStep,
-        sharp: bool,
+        (smoothing, sharp): (Option<f64>, bool),
     ) -> Self {
         let (scene, state) = (input.scene, input.start.state);
         let n = scene.model().nv();
         let make = || {
-            let mut step = QuasistaticStep::new(options, scene, state);
+            let mut step = QuasistaticStep::new(*memory.options(), scene, state);
+            step.smoothing = smoothing;
             step.impedances.clone_from(&memory.impedances);
             step.solver.clone_from(&memory.solver);
             if sharp {
@@ -98,6 +107,9 @@ impl StepDifferences {
             near: Vec::new(),
             far: Vec::new(),
             back: Vec::new(),
+            offset: Vec::new(),
+            offset_back: Vec::new(),
+            reach: REACH,
         }
     }
 
@@ -112,7 +124,7 @@ impl StepDifferences {
         }
         step_wrenches(&self.step, input.settings.step(), &self.pairs, &mut self.wrenches);
         let size = input.scene.model().nv() + WRENCH * self.pairs.len();
-        for numbers in [&mut self.near, &mut self.far, &mut self.back] {
+        for numbers in [&mut self.near, &mut self.far, &mut self.back, &mut self.offset] {
             numbers.clear();
             numbers.resize(size, 0.0);
         }
@@ -165,47 +177,105 @@ impl StepDifferences {
     /// Writes the slope of one side, in the direction of `sign`, to `slope`: of the end, and then of the
     /// wrenches. Returns whether there is one.
     fn side(&mut self, input: &StepInput<'_>, column: usize, sign: f64, slope: &mut [f64]) -> bool {
-        let model = input.scene.model();
+        let (model, reach) = (input.scene.model(), self.reach);
         let n = model.nv();
         for half in [true, false] {
-            if self.take(input, column, sign * if half { 0.5 * REACH } else { REACH }).is_err() {
+            if self.take(input, column, sign * if half { 0.5 * reach } else { reach }).is_err() {
                 return false;
             }
             let Self { step, result, pairs, wrenches, moved, here, near, far, .. } = self;
             let change = if half { near } else { far };
-            displacement(model, here, &result.state.q, &mut change[..n]);
-            step_wrenches(step, input.settings.step(), pairs, moved);
-            let changes = moved.iter().zip(wrenches.iter()).map(|(moved, here)| (*moved - *here).to_vector());
-            for (to, change) in change[n..].chunks_exact_mut(WRENCH).zip(changes) {
-                to.copy_from_slice(change.as_slice());
-            }
+            changes_from((here, wrenches), (model, input.settings.step()), (step, result, pairs), moved, change);
         }
         let mut jumps = false;
-        for (index, ((slope, near), far)) in slope.iter_mut().zip(&self.near).zip(&self.far).enumerate() {
+        let changes = self.near.iter().zip(&self.far).zip(&mut self.offset);
+        for (index, (slope, ((near, far), offset))) in slope.iter_mut().zip(changes).enumerate() {
             // Beyond the distance by which points yield under their load.
-            *slope = sign * (far - near) / (0.5 * REACH);
-            let offset = (far - sign * *slope * REACH).abs();
-            jumps |= index < n && offset > OFFSET * REACH * slope.abs().max(1.0);
+            *slope = sign * (far - near) / (0.5 * reach);
+            *offset = far - sign * *slope * reach;
+            jumps |= index < n && offset.abs() > OFFSET * reach * slope.abs().max(1.0);
         }
         !jumps
     }
 
+    /// Extrapolates the slope of a side, which belongs to 3/4 of the reach, to the step itself, with the slope
+    /// at 5/4 of the reach. Returns whether there is one.
+    fn extrapolate(&mut self, input: &StepInput<'_>, column: usize, sign: f64, slope: &mut [f64]) -> bool {
+        let (model, reach) = (input.scene.model(), self.reach);
+        for far in [false, true] {
+            if self.take(input, column, sign * if far { 1.5 * reach } else { reach }).is_err() {
+                return false;
+            }
+            let Self { step, result, pairs, wrenches, moved, here, near, far: farther, .. } = self;
+            let change = if far { farther } else { near };
+            changes_from((here, wrenches), (model, input.settings.step()), (step, result, pairs), moved, change);
+        }
+        for ((slope, near), far) in slope.iter_mut().zip(&self.near).zip(&self.far) {
+            *slope -= 1.5 * (sign * (far - near) / (0.5 * reach) - *slope);
+        }
+        true
+    }
+
+    /// Whether the slopes of the two sides differ at the step itself, or nearer to it than they were taken.
+    /// Slopes that differ there become those of this point.
+    fn has_kink(&mut self, input: &StepInput<'_>, column: usize, slope: &mut [f64], back: &mut [f64]) -> bool {
+        let n = input.scene.model().nv();
+        let scale = slope[..n].iter().fold(1.0_f64, |largest, x| largest.max(x.abs()));
+        let most = if self.step.has_fields { SAME_SLOPE } else { KINK };
+        let largest =
+            |differences: &mut dyn Iterator<Item = f64>| differences.fold(0.0_f64, |most, x| most.max(x.abs()));
+        let apart = |a: &[f64], b: &[f64]| largest(&mut a[..n].iter().zip(&b[..n]).map(|(a, b)| a - b)) / scale;
+        // Curvature moves both lines to one side of the step, another slope nearby moves them apart.
+        let nearby = self.offset[..n].iter().zip(&self.offset_back[..n]).map(|(a, b)| 0.5 * (a - b) / self.reach);
+        if largest(&mut nearby.into_iter()) > most * scale {
+            return true;
+        }
+        let beyond = apart(slope, back);
+        if beyond <= most {
+            return false;
+        }
+        let (mut forward, mut backward) = (slope.to_vec(), back.to_vec());
+        if !(self.extrapolate(input, column, 1.0, &mut forward) && self.extrapolate(input, column, -1.0, &mut backward))
+        {
+            return beyond > SAME_SLOPE;
+        }
+        let found = apart(&forward, &backward) > most;
+        if found {
+            slope.copy_from_slice(&forward);
+            back.copy_from_slice(&backward);
+        }
+        found
+    }
+
     /// Writes the changes of the end and of the wrenches along `column` to `slope`.
     pub(super) fn slope(&mut self, input: &StepInput<'_>, column: usize, slope: &mut [f64]) -> Slope {
+        self.reach = REACH;
+        self.slope_within(input, column, slope)
+    }
+
+    /// Does the same within a hundredth of [`REACH`], where steps jump within the reach: the slope counts as
+    /// that of one side. Steps with pressure fields do not settle so closely.
+    pub(super) fn slope_nearby(&mut self, input: &StepInput<'_>, column: usize, slope: &mut [f64]) -> Slope {
+        self.reach = NEARBY;
+        match self.slope_within(input, column, slope) {
+            Slope::None => Slope::None,
+            _ if self.step.has_fields => Slope::None,
+            _ => Slope::OneSided,
+        }
+    }
+
+    fn slope_within(&mut self, input: &StepInput<'_>, column: usize, slope: &mut [f64]) -> Slope {
         let mut back = std::mem::take(&mut self.back);
-        let forward = self.side(input, column, 1.0, slope);
         let backward = self.side(input, column, -1.0, &mut back);
-        let n = input.scene.model().nv();
-        // Forces of shallow fields bend too much within the reach to tell sides apart.
-        let motion = slope[..n].iter().zip(&back);
-        let scale = slope[..n].iter().fold(1.0_f64, |largest, x| largest.max(x.abs()));
-        let same = motion.fold(0.0_f64, |most, (a, b)| most.max((a - b).abs())) <= SAME_SLOPE * scale;
+        self.offset_back.clone_from(&self.offset);
+        let forward = self.side(input, column, 1.0, slope);
         let found = match (forward, backward) {
-            (true, true) if same => {
+            (true, true) if self.has_kink(input, column, slope, &mut back) => Slope::OneSided,
+            (true, true) => {
                 slope.iter_mut().zip(&back).for_each(|(a, b)| *a = 0.5 * (*a + b));
                 Slope::Smooth
             }
-            (true, _) => Slope::OneSided,
+            (true, false) => Slope::OneSided,
             (false, true) => {
                 slope.copy_from_slice(&back);
                 Slope::OneSided
@@ -214,5 +284,22 @@ impl StepDifferences {
         };
         self.back = back;
         found
+    }
+}
+
+/// Writes the change of the end of a step, and of the wrenches of `pairs`, to `change`.
+fn changes_from(
+    (here, wrenches): (&[f64], &[SpatialForce]),
+    (model, h): (&Model, f64),
+    (step, result, pairs): (&QuasistaticStep, &StepResult, &[usize]),
+    moved: &mut Vec<SpatialForce>,
+    change: &mut [f64],
+) {
+    let n = model.nv();
+    displacement(model, here, &result.state.q, &mut change[..n]);
+    step_wrenches(step, h, pairs, moved);
+    let changes = moved.iter().zip(wrenches).map(|(moved, here)| (*moved - *here).to_vector());
+    for (to, change) in change[n..].chunks_exact_mut(WRENCH).zip(changes) {
+        to.copy_from_slice(change.as_slice());
     }
 }

@@ -24,6 +24,8 @@ pub(super) struct Trial {
     pub(super) moved: f64,
     /// The number of linearisations.
     pub(super) rounds: u32,
+    /// The number of linearisations for small depths alone.
+    pub(super) refinements: u32,
     /// The motion of the last one that was accelerated \[m\].
     pub(super) accelerated: f64,
 }
@@ -39,6 +41,7 @@ impl Trial {
             moved: 0.0,
             pair: 0,
             rounds: 0,
+            refinements: 0,
             accelerated: f64::INFINITY,
         }
     }

@@ -36,7 +36,12 @@ const PROXIMAL_RATE: f64 = 10.0;
 /// its drag, so that it moves by a quarter of its way between two linearisations at least [-].
 const HOLD_BY_DRAG: f64 = 3.0;
 /// The number of linearisations after which Anderson's method accelerates the others.
-const ACCELERATE_AFTER: u32 = 12;
+const ACCELERATE_AFTER: u32 = 75;
+/// The fraction of the depth of a field that carries a load by which it may still move [-]. The force of a
+/// solution is then exact to the square of it.
+const SETTLED_DEPTH: f64 = 1e-3;
+/// The largest number of linearisations for the sake of [`SETTLED_DEPTH`] alone.
+const REFINEMENTS_MAX: u32 = 5;
 /// If the fields move by more than this multiple of their motion one linearisation before, the acceleration
 /// starts again [-].
 const DIVERGED: f64 = 2.0;
@@ -100,7 +105,12 @@ impl QuasistaticStep {
         (trial.pair, trial.moved) = (motion.pair, motion.bound);
         trial.rounds += 1;
         let accelerates = trial.rounds > ACCELERATE_AFTER;
-        if motion.bound <= self.settled {
+        let refines = motion.bound <= self.settled && trial.refinements < REFINEMENTS_MAX && {
+            let least = self.balance_tolerance() / h;
+            !self.contacts.keeps_depths(scene, (&self.end, h), &self.problem, (SETTLED_DEPTH, least))
+        };
+        trial.refinements += u32::from(refines);
+        if motion.bound <= self.settled && !refines {
             trial.change = motion.bound;
             let held = self.held(v).is_some();
             if !held {

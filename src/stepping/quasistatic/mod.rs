@@ -14,6 +14,7 @@ mod parts;
 mod path;
 mod rollout;
 mod sample_point;
+mod smoothed;
 mod step;
 mod support;
 mod wrenches;

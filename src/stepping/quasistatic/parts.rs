@@ -5,14 +5,15 @@
 //! that happens: the part that failed is halved, and later parts grow again. The error of the gaps falls with
 //! the square of a part's turn.
 
-use super::failure::{Failure, PartStart, explain};
+use super::failure::{Failure, PartStart, explain, name_of_tree};
 use super::step::QuasistaticStep;
 use crate::contact::FaceFriction;
-use crate::solvers::quasistatic::QuasistaticReport;
+use crate::math::Index;
+use crate::solvers::quasistatic::{ProblemPart, QuasistaticReport};
 use crate::stepping::error::StepError;
 use crate::stepping::input::{StepInput, StepStart};
 use crate::stepping::result::StepResult;
-use crate::stepping::settings::CommonSettings;
+use crate::stepping::settings::{CommonSettings, UnactuatedInertia};
 
 /// The largest number of equal parts of a step.
 pub(super) const PARTS_MAX: u32 = 32;
@@ -34,6 +35,9 @@ impl QuasistaticStep {
         input: &StepInput<'_>,
         result: &mut StepResult,
     ) -> Result<(), StepError> {
+        if self.smoothing.is_some() {
+            return self.step_smoothed(input, result);
+        }
         let began = input.now();
         let face_friction = input.settings.face_friction;
         let at_centroids = CommonSettings { face_friction: FaceFriction::Centroid, ..*input.settings };
@@ -65,7 +69,12 @@ impl QuasistaticStep {
                     let next = 2 * parts;
                     let last = next > PARTS_MAX || u64::from(next) > input.settings.step_ns;
                     if last || is_final {
-                        return Err(explain(failure, input, self.parts.max(parts)));
+                        let free = self.free_body(input, &failure);
+                        let error = explain(failure, input, self.parts.max(parts));
+                        return Err(match free {
+                            Some(body) => error.of_free_body(body),
+                            None => error,
+                        });
                     }
                     parts = next;
                 }
@@ -75,6 +84,35 @@ impl QuasistaticStep {
         let centroids = input.settings.face_friction != face_friction;
         self.finish(input, (taken, centroids), &solved, result);
         Ok(())
+    }
+
+    /// In steps without inertia, the body without an actuator that `failure` concerns: it moves until contacts
+    /// hold it, however short the parts.
+    fn free_body(&self, input: &StepInput<'_>, failure: &Failure) -> Option<String> {
+        if self.options.inertia != UnactuatedInertia::None {
+            return None;
+        }
+        let model = input.scene.model();
+        let free = |tree: &usize| model.trees()[*tree].clone().all(|dof| !self.impedances.actuated()[dof]);
+        let (pair, dof) = match failure {
+            Failure::Path(mistake) => (Some(mistake.pair), None),
+            Failure::Friction { pair, .. } => (*pair, None),
+            Failure::Surface { pair, .. } => (Some(*pair), None),
+            Failure::Balance { dof, .. } => (None, Some(*dof)),
+            Failure::Solver(_) => match self.solver.worst()? {
+                ProblemPart::Velocity(dof) => (None, Some(dof)),
+                part => (self.pair_of(part), None),
+            },
+            Failure::Closure { .. } | Failure::Final(_) => (None, None),
+        };
+        let of_dof = dof.map(|dof| model.tree_of_dof()[dof]).filter(free);
+        let of_pair = || {
+            let pair = &input.scene.contact_pairs()[pair?];
+            let bodies = [pair.B, pair.A].map(|geometry| input.scene.geometries()[geometry].body);
+            let dofs = bodies.map(|body| model.body_dofs(body).first().map(|dof| dof.to_usize()));
+            dofs.into_iter().flatten().map(|dof| model.tree_of_dof()[dof]).find(free)
+        };
+        of_dof.or_else(of_pair).map(|tree| name_of_tree(model, tree))
     }
 
     /// Takes the step in parts of `largest` units and smaller ones. `failed` is the failure of the first

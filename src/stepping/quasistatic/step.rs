@@ -101,6 +101,8 @@ pub(in crate::stepping) struct QuasistaticStep {
     pub(super) turned: f64,
     /// The end of the step, where loop closures must be closed.
     pub(super) closed: Data,
+    /// The weight of the barrier of smoothed steps \[J\]; `None` in exact ones.
+    pub(super) smoothing: Option<f64>,
     /// The number of parts in which the step is taken. It multiplies [`PROXIMAL_RATE`], so that parts hold
     /// bodies more firmly.
     pub(super) parts: u32,
@@ -137,6 +139,7 @@ impl QuasistaticStep {
             turn_min: if scene.closures().is_empty() { TURN_MIN } else { TURN_MIN_CLOSED },
             turned: 0.0,
             closed: Data::new(model),
+            smoothing: None,
             parts: 1,
         }
     }
@@ -199,6 +202,28 @@ impl QuasistaticStep {
         self.assemble(input, options, v);
         self.times.motion += input.now() - start;
         let mut trial = Trial::new();
+        let solved = self.settle(input, options, v, &mut trial)?;
+        if self.has_fields && (trial.change > self.settled || self.held(v).is_some()) {
+            self.check_fields(input, v, &trial)?;
+        }
+        self.check_closures()?;
+        self.check_friction(&solved, options)?;
+        self.check_balance(&solved)?;
+        self.check_support(input, options)?;
+        self.check_path(input, v)?;
+        result.integrate(input)?;
+        Ok(solved)
+    }
+
+    /// Solves the assembled step, until the middle of rigid contact, the pressure fields and the loop
+    /// closures have settled, or the largest number of rounds is reached.
+    pub(super) fn settle(
+        &mut self,
+        input: &StepInput<'_>,
+        options: &QuasistaticStepping,
+        v: &mut [f64],
+        trial: &mut Trial,
+    ) -> Result<QuasistaticReport, StepError> {
         let mut solved = self.solve(input, options, v)?;
         for _ in 0..MIDPOINTS_MAX {
             let moved = self.move_middle(input, v);
@@ -212,21 +237,12 @@ impl QuasistaticStep {
         }
         for round in 0..LINEARIZATIONS_MAX {
             let closed = self.close(input, v, round);
-            let settled = !self.has_fields || self.linearize_again(input, v, &mut trial);
+            let settled = !self.has_fields || self.linearize_again(input, v, trial);
             if settled && (closed || round >= CLOSING_ROUNDS_MAX) {
                 break;
             }
             solved = self.solve(input, options, v)?;
         }
-        if self.has_fields && (trial.change > self.settled || self.held(v).is_some()) {
-            self.check_fields(input, v, &trial)?;
-        }
-        self.check_closures()?;
-        self.check_friction(&solved, options)?;
-        self.check_balance(&solved)?;
-        self.check_support(input, options)?;
-        self.check_path(input, v)?;
-        result.integrate(input)?;
         Ok(solved)
     }
 
@@ -268,7 +284,11 @@ impl QuasistaticStep {
     }
 
     /// Checks that friction bounds are mu times the normal forces of the step itself.
-    fn check_friction(&self, solved: &QuasistaticReport, options: &QuasistaticStepping) -> Result<(), Failure> {
+    pub(super) fn check_friction(
+        &self,
+        solved: &QuasistaticReport,
+        options: &QuasistaticStepping,
+    ) -> Result<(), Failure> {
         if solved.friction_change <= options.solver.friction_tolerance {
             return Ok(());
         }
@@ -389,7 +409,10 @@ impl QuasistaticStep {
                 }
             }
             let began = input.now();
-            let solved = self.solver.solve(&mut self.problem, v, &options.solver);
+            let solved = match self.smoothing {
+                None => self.solver.solve(&mut self.problem, v, &options.solver),
+                Some(kappa) => self.solver.step_smoothed(&mut self.problem, v, kappa, &options.solver),
+            };
             self.times.solver += input.now() - began;
             let solved = match solved {
                 Ok(solved) => solved,

@@ -108,7 +108,7 @@ fn error(case: &Case, smoothed: bool) -> f64 {
 }
 
 /// The largest error of the columns of A and B that count.
-fn error_along(case: &Case, smoothed: bool, counts: impl Fn(usize) -> bool) -> f64 {
+pub(super) fn error_along(case: &Case, smoothed: bool, counts: impl Fn(usize) -> bool) -> f64 {
     let model = case.scene.model();
     let n = model.nv();
     let derivatives = case.derivatives(smoothed.then_some(KAPPA));

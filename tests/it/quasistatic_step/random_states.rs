@@ -205,7 +205,14 @@ fn end(case: &Case, state: &State, command: &JointCommand, column: usize, increm
 }
 
 /// The smallest error of a column against the differences that its kind allows.
-fn error_of(case: &Case, state: &State, command: &JointCommand, column: usize, values: &[f64], one_sided: bool) -> f64 {
+pub(super) fn error_of(
+    case: &Case,
+    state: &State,
+    command: &JointCommand,
+    column: usize,
+    values: &[f64],
+    one_sided: bool,
+) -> f64 {
     let model = case.scene.model();
     let scale = values.iter().fold(1.0_f64, |largest, x| largest.max(x.abs()));
     let mut least = f64::INFINITY;
