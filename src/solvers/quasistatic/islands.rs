@@ -65,8 +65,8 @@ impl Islands {
     fn index(&self, dof: u32) -> usize {
         self.index_of_dof[dof as usize] as usize
     }
-    /// The largest change of a friction bound relative to the largest bound of its island, and relative to the
-    /// largest bound of all [-], with the contact or patch and its change [N s]. Changes up to `rounding`
+    /// The largest change of a friction bound relative to the largest bound of its island, and relative to
+    /// the largest bound of all [-], with the contact or patch and its change [N s]. Changes up to `rounding`
     /// [N s] count as none.
     pub(super) fn largest_change(
         &self,

@@ -231,8 +231,8 @@ impl QuasistaticSolver {
         self.minimize_smoothed(problem, v, kappa, settings, false)
     }
 
-    /// Does the same as [`QuasistaticSolver::solve_smoothed`], with friction bounds of the patches that become
-    /// mu times the normal impulses of the solution, as in [`QuasistaticSolver::solve`].
+    /// Does the same as [`QuasistaticSolver::solve_smoothed`], with friction bounds of the patches that
+    /// become mu times the normal impulses of the solution, as in [`QuasistaticSolver::solve`].
     ///
     /// # Errors
     /// The errors of [`QuasistaticSolver::solve_smoothed`].

@@ -143,9 +143,9 @@ impl QuasistaticDerivatives {
     /// derivatives. The simulation does not change.
     ///
     /// # Errors
-    /// A simulation that does not take quasistatic steps; a step that cannot be taken; a smoothed step without
-    /// a solution or without derivatives; with pressure fields that touch or loop closures, a column along
-    /// which smoothed steps jump on both sides of this one.
+    /// A simulation that does not take quasistatic steps; a step that cannot be taken; a smoothed step
+    /// without a solution or without derivatives; with pressure fields that touch or loop closures, a column
+    /// along which smoothed steps jump on both sides of this one.
     pub fn differentiate_smoothed(
         &mut self,
         simulation: &Simulation,

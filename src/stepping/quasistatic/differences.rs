@@ -198,8 +198,8 @@ impl StepDifferences {
         !jumps
     }
 
-    /// Extrapolates the slope of a side, which belongs to 3/4 of the reach, to the step itself, with the slope
-    /// at 5/4 of the reach. Returns whether there is one.
+    /// Extrapolates the slope of a side, which belongs to 3/4 of the reach, to the step itself, with the
+    /// slope at 5/4 of the reach. Returns whether there is one.
     fn extrapolate(&mut self, input: &StepInput<'_>, column: usize, sign: f64, slope: &mut [f64]) -> bool {
         let (model, reach) = (input.scene.model(), self.reach);
         for far in [false, true] {

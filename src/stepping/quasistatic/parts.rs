@@ -86,8 +86,8 @@ impl QuasistaticStep {
         Ok(())
     }
 
-    /// In steps without inertia, the body without an actuator that `failure` concerns: it moves until contacts
-    /// hold it, however short the parts.
+    /// In steps without inertia, the body without an actuator that `failure` concerns: it moves until
+    /// contacts hold it, however short the parts.
     fn free_body(&self, input: &StepInput<'_>, failure: &Failure) -> Option<String> {
         if self.options.inertia != UnactuatedInertia::None {
             return None;

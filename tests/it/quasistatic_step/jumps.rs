@@ -259,8 +259,8 @@ fn steps_that_are_taken_have_derivatives() {
     assert!(jumps < taken, "{jumps} of {taken} steps have no derivatives");
 }
 
-/// The linearisations of a soft box between two fingers settle by Anderson's method only. Without it, parts of
-/// the step down to 1/4096 do not settle either.
+/// The linearisations of a soft box between two fingers settle by Anderson's method only. Without it, parts
+/// of the step down to 1/4096 do not settle either.
 #[test]
 fn linearizations_that_go_to_and_fro_settle() {
     let mut jump = jump(8);

@@ -203,8 +203,8 @@ fn a_soft_box_that_falls_far_is_carried_by_its_field() {
             let report = simulation
                 .step(&JointCommand::default())
                 .unwrap_or_else(|error| panic!("h = {step}, {height} m, step {number}: {error}"));
-            // From 0.3 m in 0.2 s, the field still moves after the last linearisation, which Anderson's method
-            // finds, and balances where it is. Without either, the step takes four parts.
+            // From 0.3 m in 0.2 s, the field still moves after the last linearisation, which Anderson's
+            // method finds, and balances where it is. Without either, the step takes four parts.
             if (step, height) == (0.2, 0.3) {
                 assert_eq!(report.parts, 1, "step {number}: {report:?}");
             }

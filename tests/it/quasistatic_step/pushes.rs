@@ -139,8 +139,8 @@ fn steps_with_friction_at_centroids_say_so() {
 }
 
 /// Bodies that touch each other nowhere settle each for itself: next to a block of 2 t at rest on its corners
-/// and pushed, a cube of 10 g slides with the friction that it has alone. With a tolerance relative to the largest
-/// friction of the scene, 8 mN, its own 39 mN could be wrong by a fifth.
+/// and pushed, a cube of 10 g slides with the friction that it has alone. With a tolerance relative to the
+/// largest friction of the scene, 8 mN, its own 39 mN could be wrong by a fifth.
 #[test]
 fn a_heavy_block_does_not_change_the_friction_of_a_light_cube() {
     let efforts = |with_block: bool| {

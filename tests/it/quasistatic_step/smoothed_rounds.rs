@@ -69,8 +69,8 @@ fn smoothed_derivatives_with_fields_and_closures_are_those_of_their_steps() {
     }
 }
 
-/// As the weight of the barrier vanishes, the smoothed step with a field becomes the exact one: a force F acts
-/// at the distance 2 kappa/F, and the box rests on 3 N. Without friction there is one solution.
+/// As the weight of the barrier vanishes, the smoothed step with a field becomes the exact one: a force F
+/// acts at the distance 2 kappa/F, and the box rests on 3 N. Without friction there is one solution.
 #[test]
 fn smoothed_steps_with_fields_approach_exact_ones() {
     let case = soft_push(0.0);
