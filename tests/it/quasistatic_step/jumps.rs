@@ -200,14 +200,13 @@ fn agrees(jump: &Jump, column: usize) -> Option<bool> {
     let one_sided = derivatives.is_one_sided(column);
     let error = error_of(&case, &case.state, &case.command, column, &values, one_sided);
     let has_fields = case.scene.contact_pairs().iter().any(|pair| pair.kind == ContactKind::PressureField);
-    let agrees = error
-        <= if has_fields {
-            1e-2
-        } else if one_sided {
-            1e-3
-        } else {
-            1e-5
-        };
+    // A one-sided column is seen here over other reaches than its own, along which steps curve.
+    let tolerance = match (has_fields, one_sided) {
+        (true, _) => 1e-2,
+        (false, true) => 5e-3,
+        (false, false) => 1e-5,
+    };
+    let agrees = error <= tolerance;
     if !agrees {
         println!("{}: column {column}, one-sided {one_sided}, fields {has_fields}: {error:.1e}", jump.label);
     }
