@@ -76,6 +76,38 @@ impl<B: Bounds> Bvh<B> {
     }
 }
 
+impl<B> Bvh<B> {
+    /// The number of the node with which a walk continues if it skips node `at`: the end of its subtree. The
+    /// children of a node that has any are `at + 1` and the node after that one's subtree.
+    pub(crate) fn next(&self, at: usize) -> usize {
+        self.nodes[at].next as usize
+    }
+
+    /// The element of node `at`, if it is a leaf.
+    pub(crate) fn element(&self, at: usize) -> Option<u32> {
+        Some(self.nodes[at].element).filter(|element| *element != INNER)
+    }
+
+    /// The bounds of everything below node `at`.
+    pub(crate) fn bounds_of(&self, at: usize) -> &B {
+        &self.nodes[at].bounds
+    }
+
+    /// All elements in the order of the tree, and the range of those below each node, by the node's number.
+    pub(crate) fn groups(&self) -> (Vec<u32>, Vec<std::ops::Range<usize>>) {
+        let elements = self.nodes.iter().map(|node| node.element).filter(|element| *element != INNER).collect();
+        let mut before = Vec::with_capacity(self.nodes.len() + 1);
+        let mut count = 0;
+        for node in &self.nodes {
+            before.push(count);
+            count += usize::from(node.element != INNER);
+        }
+        before.push(count);
+        let ranges = self.nodes.iter().enumerate().map(|(at, node)| before[at]..before[node.next as usize]).collect();
+        (elements, ranges)
+    }
+}
+
 impl Bvh {
     /// The box around all elements.
     pub(crate) fn bounds(&self) -> Aabb {

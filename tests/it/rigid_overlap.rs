@@ -87,6 +87,40 @@ fn deep_overlaps_have_their_way_out() {
     }
 }
 
+/// The mesh with each triangle cut into four, `times` times.
+fn divided(mesh: &SurfaceMesh, times: u32) -> SurfaceMesh {
+    let mut mesh = mesh.clone();
+    for _ in 0..times {
+        let mut fine = SurfaceMesh::default();
+        for triangle in &mesh.triangles {
+            let [a, b, c] = triangle.map(|vertex| mesh.vertices[vertex as usize]);
+            let (ab, bc, ca) = ((a + b) * 0.5, (b + c) * 0.5, (c + a) * 0.5);
+            for corners in [[a, ab, ca], [ab, b, bc], [ca, bc, c], [ab, bc, ca]] {
+                let first = fine.vertices.len() as u32;
+                fine.vertices.extend(corners);
+                fine.triangles.push([first, first + 1, first + 2]);
+            }
+        }
+        mesh = fine;
+    }
+    mesh
+}
+
+/// The same for meshes with triangles that are smaller than the depth: the faces of the two bodies are then
+/// farther apart than the triangles are large.
+#[test]
+fn fine_meshes_have_the_same_way_out() {
+    let fine = shape(&divided(&ell(), 4));
+    let origin = RigidTransform::identity();
+    for depth in DEPTHS {
+        for (pose, out) in
+            [(at(0.045, 0.013, 0.04 - depth), Vector3::z()), (at(0.1 - depth, 0.013, 0.003), Vector3::x())]
+        {
+            assert_way_out(&points_of(&fine, &origin, &fine, &pose, 1e-4), &out, depth, "fine meshes");
+        }
+    }
+}
+
 /// Thin plates that touch have no contact of their far sides, even where another part of the two overlaps
 /// deeply: combs of three plates of 2 mm, 1 mm apart.
 #[test]

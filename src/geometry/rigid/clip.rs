@@ -18,6 +18,8 @@ pub(super) struct Scratch {
     pub(super) polygon: Vec<[f64; 2]>,
     pub(super) clipped: Vec<[f64; 2]>,
     pub(super) near: Vec<u32>,
+    /// Nodes of a tree.
+    pub(super) stack: Vec<u32>,
     /// The ranges of points that belong to one pair of triangles.
     pub(super) groups: Vec<[u32; 2]>,
     pub(super) faces: Vec<FacePair>,

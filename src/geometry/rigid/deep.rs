@@ -84,6 +84,7 @@ pub(super) fn drop_longer_ways(found: &mut Vec<PointContact>, first: usize, same
     let points = |[from, to]: &[u32; 2]| &found[*from as usize..*to as usize];
     faces.clear();
     faces.extend(groups.iter().filter_map(|group| FacePair::of(points(group), *group)).filter(|face| face.phi <= 0.0));
+    faces.sort_unstable_by(|a, b| b.phi.total_cmp(&a.phi).then(a.range.cmp(&b.range)));
     let is_near = |p: &Vector3, outline: &[PointContact], reach: f64| {
         let corner = |i: usize| outline[i.min(outline.len() - 1)].p;
         (1..outline.len().max(2) - 1)
@@ -92,9 +93,8 @@ pub(super) fn drop_longer_ways(found: &mut Vec<PointContact>, first: usize, same
     };
     dropped.clear();
     dropped.extend(found[first..].iter().map(|point| {
-        faces.iter().any(|other| {
-            point.phi < other.phi
-                && (point.p - other.center).norm() - other.radius < -point.phi
+        faces.iter().take_while(|other| point.phi < other.phi).any(|other| {
+            (point.p - other.center).norm() - other.radius < -point.phi
                 && other.normal.dot(&point.normal) < same_way
                 && is_near(&point.p, points(&other.range), -point.phi)
         })

@@ -1,10 +1,14 @@
 //! A mesh against another shape with faces: every pair of near triangles that face each other.
 
+use std::cell::Cell;
+
 use super::clip::{Scratch, clip_features};
 use super::deep::{DeepOverlap, drop_longer_ways, triangles_cross};
-use super::edge_cones::EdgeCones;
+use super::near_triangles::NearTriangles;
 use super::points::PointContact;
+use super::reach::{FACING_COSINE, ReachLimits};
 use super::shape::RigidShape;
+use super::triangle::Triangle;
 use super::workspace::RigidWorkspace;
 use crate::geometry::bvh::OrientedOverlap;
 use crate::geometry::{Aabb, RigidSurface};
@@ -12,9 +16,6 @@ use crate::math::{RigidTransform, Vector3};
 
 /// A non-convex mesh finds no contact beyond this depth, as a share of the radius of the smaller shape. [-]
 pub const MESH_DEPTH: f64 = 0.2;
-/// Triangles face each other if the cosine between their normals is below this; above it, another face of the
-/// convex corner faces the other triangle. [-]
-const FACING_COSINE: f64 = -0.01;
 /// Faces that lie behind each other by more than this share of the smaller radius are searched only if the
 /// surfaces cross by more than [`CROSSING_DEPTH`], or one is inside the other: in usual contact they are the
 /// far sides of thin parts. [-]
@@ -30,93 +31,25 @@ const WRONG_WAY: f64 = 10.0;
 /// Normals with a larger cosine push the same way. [-]
 const SAME_WAY: f64 = 0.7;
 
-/// One triangle of a pair.
-struct Triangle {
-    corners: [Vector3; 3],
-    normal: Vector3,
-    beyond: [Option<Vector3>; 3],
-}
-
-impl Triangle {
-    fn of(surface: &RigidSurface, cones: &EdgeCones, element: u32) -> Self {
-        Self {
-            corners: surface.corners(element),
-            normal: surface.normals()[element as usize],
-            beyond: cones.beyond[element as usize],
-        }
-    }
-
-    fn moved(&self, X: &RigidTransform) -> Self {
-        Self {
-            corners: self.corners.map(|p| X.rotation * p + X.translation.vector),
-            normal: X.rotation * self.normal,
-            beyond: self.beyond.map(|normal| normal.map(|normal| X.rotation * normal)),
-        }
-    }
-
-    fn reach(&self, n: &Vector3) -> f64 {
-        self.corners.iter().map(|p| n.dot(p)).fold(f64::NEG_INFINITY, f64::max)
-    }
-
-    /// Whether `n` lies between the two faces of the edge.
-    fn edge_looks_along(&self, edge: usize, n: &Vector3) -> bool {
-        let Some(beyond) = self.beyond[edge] else { return false };
-        let around = self.normal.cross(&beyond);
-        self.normal.cross(n).dot(&around) >= 0.0 && n.cross(&beyond).dot(&around) >= 0.0
-    }
-
-    fn edge(&self, edge: usize) -> Vector3 {
-        self.corners[(edge + 1) % 3] - self.corners[edge]
-    }
-}
-
-/// A ball around a triangle, and the cone of its normal and those beyond its convex edges.
-struct Reach {
-    center: Vector3,
-    radius: f64,
-    normal: Vector3,
-    /// Cosine and sine of the half angle of the cone [-].
-    cone: (f64, f64),
-}
-
-impl Reach {
-    fn of(corners: &[Vector3; 3], normal: Vector3) -> Self {
-        let center = (corners[0] + corners[1] + corners[2]) / 3.0;
-        let radius = corners.iter().map(|p| (p - center).norm_squared()).fold(0.0, f64::max).sqrt();
-        Self { center, radius, normal, cone: (1.0, 0.0) }
-    }
-
-    fn with_cone(mut self, beyond: &[Option<Vector3>; 3]) -> Self {
-        let least = beyond.iter().flatten().map(|normal| normal.dot(&self.normal)).fold(1.0, f64::min).max(-1.0);
-        self.cone = (least, (1.0 - least * least).sqrt());
-        self
-    }
-
-    /// Whether the two triangles are farther apart than `detection`, or do not overlap as seen along any
-    /// direction in which they may touch: the normal of one of them, or one within the cone of the first.
-    fn is_out_of(&self, other: &Self, detection: f64) -> bool {
-        let between = other.center - self.center;
-        let size = (self.radius + other.radius) * (1.0 + FACE_PREFERENCE);
-        // The offset across the direction within the cone that is nearest to the offset
-        let across = |normal: &Vector3, (cosine, sine): (f64, f64)| {
-            between.cross(normal).norm() * cosine - between.dot(normal).abs() * sine
-        };
-        between.norm() - size >= detection
-            || across(&self.normal, self.cone) > size && across(&other.normal, (1.0, 0.0)) > size
-    }
-}
-
 /// The axis from `a` into `b` along which they overlap least or are farthest apart, and that separation
-/// \[m\].
-fn axis(a: &Triangle, b: &Triangle, size: f64) -> (f64, Vector3) {
+/// \[m\]. `None` if it is not below `detection` \[m\].
+fn axis(a: &Triangle, b: &Triangle, size: f64, detection: f64) -> Option<(f64, Vector3)> {
     let separation = |n: &Vector3| -b.reach(&-n) - a.reach(n);
     let mut best = (separation(&a.normal), a.normal);
+    if best.0 >= detection {
+        return None;
+    }
     let against_b = separation(&-b.normal);
+    if against_b >= detection {
+        return None;
+    }
     if against_b > best.0 {
         best = (against_b, -b.normal);
     }
-    for i in 0..3 {
-        for j in 0..3 {
+    let edges = |triangle: &Triangle| [0, 1, 2].map(|edge| triangle.beyond[edge].is_some());
+    let (convex_A, convex_B) = (edges(a), edges(b));
+    for i in (0..3).filter(|i| convex_A[*i]) {
+        for j in (0..3).filter(|j| convex_B[*j]) {
             let Some(n) = a.edge(i).cross(&b.edge(j)).try_normalize(1e-6 * size * size) else { continue };
             let n = if n.dot(&a.normal) - n.dot(&b.normal) >= 0.0 { n } else { -n };
             if !(a.edge_looks_along(i, &n) && b.edge_looks_along(j, &-n)) {
@@ -128,7 +61,7 @@ fn axis(a: &Triangle, b: &Triangle, size: f64) -> (f64, Vector3) {
             }
         }
     }
-    best
+    (best.0 < detection).then_some(best)
 }
 
 /// Removes the points, from `first` on, that push the wrong way out of an overlap; see [`WRONG_WAY`]. They
@@ -173,12 +106,9 @@ pub(super) fn points(
 ) {
     let first = workspace.found.len();
     let X_BA = X_WB.inv_mul(X_WA);
-    let overlap = search(A, B, &X_BA, detection, None, workspace);
-    if overlap.is_some() {
-        workspace.found.truncate(first);
-        workspace.scratch.groups.clear();
-        search(A, B, &X_BA, detection, overlap, workspace);
-    }
+    let overlap = deep_overlap(A, B, &X_BA, workspace);
+    workspace.scratch.groups.clear();
+    search(A, B, &X_BA, detection, overlap, workspace);
     let RigidWorkspace { found, scratch, .. } = workspace;
     match overlap {
         Some(_) => drop_longer_ways(found, first, SAME_WAY, scratch),
@@ -193,9 +123,43 @@ pub(super) fn points(
     }
 }
 
+/// The numbers of the triangles of A that may touch the box of B grown by `reach` \[m\].
+fn find_near(A: &RigidSurface, B: &RigidSurface, X_BA: &RigidTransform, reach: f64, near: &mut Vec<u32>) {
+    let overlap = OrientedOverlap::new(&B.bounds().grown(reach), X_BA);
+    near.clear();
+    A.bvh().walk(|node| overlap.may_touch(node), |element, _| near.push(element));
+}
+
+/// Whether the surfaces cross deeply, or one is inside the other.
+fn deep_overlap(
+    A: &RigidShape,
+    B: &RigidShape,
+    X_BA: &RigidTransform,
+    workspace: &mut RigidWorkspace,
+) -> Option<DeepOverlap> {
+    let ((surface_A, ..), (surface_B, ..)) = (A.faces()?, B.faces()?);
+    let tolerance = CROSSING_DEPTH * A.radius.min(B.radius);
+    let near = &mut workspace.scratch.near;
+    find_near(surface_A, surface_B, X_BA, 0.0, near);
+    let crosses = near.iter().any(|element| {
+        let corners = surface_A.corners(*element).map(|p| X_BA.rotation * p + X_BA.translation.vector);
+        let normal = X_BA.rotation * surface_A.normals()[*element as usize];
+        let bounds = Aabb::around(&corners);
+        let found = Cell::new(false);
+        surface_B.bvh().walk(
+            |node| !found.get() && node.overlaps(&bounds),
+            |other, _| {
+                let b = (surface_B.corners(other), surface_B.normals()[other as usize]);
+                found.set(found.get() || triangles_cross((&corners, &normal), (&b.0, &b.1), tolerance));
+            },
+        );
+        found.get()
+    });
+    if crosses { Some(DeepOverlap::Crossing) } else { DeepOverlap::inside(surface_A, surface_B, X_BA) }
+}
+
 /// Appends the points of all pairs of near triangles to the workspace, in the frame of B; for a deep overlap
-/// also those of faces that lie behind each other with nothing else between them. Without `deep` returns the
-/// deep overlap that it finds.
+/// also those of faces that lie behind each other with nothing else between them.
 fn search(
     A: &RigidShape,
     B: &RigidShape,
@@ -203,65 +167,56 @@ fn search(
     detection: f64,
     deep: Option<DeepOverlap>,
     workspace: &mut RigidWorkspace,
-) -> Option<DeepOverlap> {
-    let (surface_A, cones_A) = A.faces()?;
-    let (surface_B, cones_B) = B.faces()?;
+) {
+    let (Some(faces_A), Some(faces_B)) = (A.faces(), B.faces()) else { return };
+    let ((surface_A, cones_A, reaches_A), (surface_B, cones_B, reaches_B)) = (faces_A, faces_B);
     let size = A.radius.min(B.radius);
     let limits = (MESH_DEPTH * size, detection);
-    let reach = Vector3::repeat(detection + if deep.is_some() { MESH_DEPTH } else { SEARCH_DEPTH } * size);
-    let bounds_B = surface_B.bounds();
-    let grown = Aabb { min: bounds_B.min - reach, max: bounds_B.max + reach };
-    let overlap = OrientedOverlap::new(&grown, X_BA);
+    let depth = if deep.is_some() { MESH_DEPTH } else { SEARCH_DEPTH } * size;
     let RigidWorkspace { found, feature_A, feature_B, scratch, .. } = workspace;
-    let mut near = std::mem::take(&mut scratch.near);
-    near.clear();
-    surface_A.bvh().walk(|node| overlap.may_touch(node), |element, _| near.push(element));
-    let mut crosses = false;
-    for &element in &near {
-        let a = Triangle::of(surface_A, cones_A, element).moved(X_BA);
-        let bounds = Aabb::around(&a.corners);
-        let bounds = Aabb { min: bounds.min - reach, max: bounds.max + reach };
-        let reach_A = Reach::of(&a.corners, a.normal).with_cone(&a.beyond);
-        surface_B.bvh().walk(
-            |node| node.overlaps(&bounds),
-            |element, _| {
-                let normal = surface_B.normals()[element as usize];
-                if deep.is_none() && !crosses {
-                    let b = (surface_B.corners(element), normal);
-                    crosses = triangles_cross((&a.corners, &a.normal), (&b.0, &b.1), CROSSING_DEPTH * size);
-                }
-                if a.normal.dot(&normal) > FACING_COSINE {
-                    return;
-                }
-                if reach_A.is_out_of(&Reach::of(&surface_B.corners(element), normal), detection) {
-                    return;
-                }
-                let b = Triangle::of(surface_B, cones_B, element);
-                let (separation, n) = axis(&a, &b, size);
-                if separation >= detection || separation < -limits.0 {
-                    return;
-                }
-                feature_A.set(&a.corners, a.normal);
-                feature_B.set(&b.corners, b.normal);
-                let from = found.len();
-                clip_features(feature_A, feature_B, (0.0, 0.0), &n, limits, scratch, found);
-                // Also apart from each other, the far sides of two thin plates face each other.
-                let overlap = deep.unwrap_or(DeepOverlap::Crossing);
-                if overlap.ends_between(&found[from..], (surface_A, X_BA), surface_B, SEARCH_DEPTH * size) {
-                    found.truncate(from);
-                }
-                if deep.is_some() && found.len() > from {
-                    scratch.groups.push([from as u32, found.len() as u32]);
-                }
-            },
-        );
-    }
-    scratch.near = near;
-    if crosses {
-        Some(DeepOverlap::Crossing)
-    } else if deep.is_none() {
-        DeepOverlap::inside(surface_A, surface_B, X_BA)
-    } else {
-        None
-    }
+    let mut stack = std::mem::take(&mut scratch.stack);
+    let triangles = NearTriangles {
+        surface_A,
+        cones_A,
+        reaches_A,
+        surface_B,
+        reaches_B,
+        X_BA,
+        apart: detection + depth,
+        // Points of two triangles are as far apart as their faces, in either direction.
+        limits: ReachLimits { distance: detection.max(depth), depth: limits.0 },
+    };
+    triangles.walk(&mut stack, &mut |a, reach, leaves| {
+        let bounds = Aabb::around(&a.corners).grown(detection + depth);
+        for leaf in leaves {
+            let leaf = *leaf as usize;
+            let Some(other) = surface_B.bvh().element(leaf) else { continue };
+            let normal = surface_B.normals()[other as usize];
+            if a.normal.dot(&normal) > FACING_COSINE || !surface_B.bvh().bounds_of(leaf).overlaps(&bounds) {
+                continue;
+            }
+            let b = Triangle::of(surface_B, cones_B, other);
+            let offset = reach.offset_to(&reaches_B[leaf], &triangles.limits);
+            if reach.normals_miss(&reaches_B[leaf], &offset) && !b.edges_meet(&offset, -1.0) {
+                continue;
+            }
+            let Some((separation, n)) = axis(a, &b, size, detection) else { continue };
+            if separation < -limits.0 || offset.is_across(&n) {
+                continue;
+            }
+            feature_A.set(&a.corners, a.normal);
+            feature_B.set(&b.corners, b.normal);
+            let from = found.len();
+            clip_features(feature_A, feature_B, (0.0, 0.0), &n, limits, scratch, found);
+            // Also apart from each other, the far sides of two thin plates face each other.
+            let overlap = deep.unwrap_or(DeepOverlap::Crossing);
+            if overlap.ends_between(&found[from..], (surface_A, X_BA), surface_B, SEARCH_DEPTH * size) {
+                found.truncate(from);
+            }
+            if deep.is_some() && found.len() > from {
+                scratch.groups.push([from as u32, found.len() as u32]);
+            }
+        }
+    });
+    scratch.stack = stack;
 }

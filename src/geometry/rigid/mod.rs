@@ -19,10 +19,13 @@ mod edge_cones;
 mod fans;
 mod half_space;
 mod mesh_pair;
+mod near_triangles;
 mod points;
 mod polytope;
+mod reach;
 mod shape;
 mod sphere;
+mod triangle;
 mod vector_index;
 mod workspace;
 

@@ -3,6 +3,7 @@
 use super::edge_cones::EdgeCones;
 use super::fans::Fans;
 use super::polytope::Polytope;
+use super::reach::Reach;
 use crate::geometry::signed_distance::ConvexSolid;
 use crate::geometry::{
     Aabb, GeometryError, HydroelasticGeometry, HydroelasticParameters, MeshNote, RigidSurface, Shape, SurfaceMesh, make,
@@ -46,6 +47,8 @@ pub struct RigidShape {
     /// Triangles, for contact with meshes; none for half spaces and spheres.
     pub(super) surface: Option<RigidSurface>,
     cones: EdgeCones,
+    /// Balls and cones around the triangles below each node of the tree of the surface.
+    reaches: Vec<Reach>,
     /// The triangles around each vertex of a mesh that is not convex.
     pub(super) fans: Fans,
     bounds: Aabb,
@@ -134,7 +137,9 @@ impl RigidShape {
         let unsound = |note: &MeshNote| matches!(note, MeshNote::Unsound { .. } | MeshNote::Intersecting { .. });
         let is_sound = !notes.iter().any(unsound);
         let fans = if matches!(kind, Kind::Mesh) { Fans::new(surface.mesh()) } else { Fans::default() };
-        Self { kind, cones: EdgeCones::new(&surface), fans, surface: Some(surface), bounds, center, radius, is_sound }
+        let cones = EdgeCones::new(&surface);
+        let reaches = Reach::of_nodes(&surface, &cones);
+        Self { kind, cones, reaches, fans, surface: Some(surface), bounds, center, radius, is_sound }
     }
 
     fn round(kind: Kind, radius: f64) -> Self {
@@ -142,6 +147,7 @@ impl RigidShape {
             kind,
             surface: None,
             cones: EdgeCones::default(),
+            reaches: Vec::new(),
             fans: Fans::default(),
             bounds: Aabb::EVERYTHING,
             center: Vector3::zeros(),
@@ -150,9 +156,9 @@ impl RigidShape {
         }
     }
 
-    /// The triangles and the faces across their edges.
-    pub(super) fn faces(&self) -> Option<(&RigidSurface, &EdgeCones)> {
-        self.surface.as_ref().map(|surface| (surface, &self.cones))
+    /// The triangles, the faces across their edges, and the reaches of the nodes of their tree.
+    pub(super) fn faces(&self) -> Option<(&RigidSurface, &EdgeCones, &[Reach])> {
+        self.surface.as_ref().map(|surface| (surface, &self.cones, self.reaches.as_slice()))
     }
 
     /// The kind of shape for contact: a convex mesh is a polyhedron.
