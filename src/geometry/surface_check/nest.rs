@@ -10,6 +10,8 @@ use crate::math::Vector3;
 
 /// The number of triangles of a component from which its surroundings are examined.
 const SAMPLES: usize = 5;
+/// The number of triangles of a cavity from which parts that fill it are looked for.
+const CAVITY_SAMPLES: usize = 64;
 
 /// The surroundings of a component are examined this far inside it, as a share of its size. [-]
 const INWARD: f64 = 1e-5;
@@ -23,6 +25,8 @@ struct Part {
     /// Whether it intersects another component or itself.
     touches: bool,
     turned: bool,
+    /// Whether it adds nothing to the material and is left out.
+    buried: bool,
 }
 
 /// The surroundings of a component.
@@ -48,7 +52,7 @@ pub(super) fn nest(work: &mut Work, touched: &[bool]) -> Result<(), SurfaceDefec
             .map(|triangle| Aabb::around(&work.corners(*triangle)))
             .fold(Aabb::EMPTY, |bounds, other| bounds.union(&other));
         let touches = triangles.iter().any(|triangle| touched[*triangle]);
-        parts.push(Part { triangles, volume, bounds, touches, turned: false });
+        parts.push(Part { triangles, volume, bounds, touches, turned: false, buried: false });
     }
     work.report.components = parts.len();
     parts.sort_by(|a, b| b.volume.abs().total_cmp(&a.volume.abs()));
@@ -60,7 +64,6 @@ pub(super) fn nest(work: &mut Work, touched: &[bool]) -> Result<(), SurfaceDefec
         SurfaceMesh::default()
     };
     let around = nested.then(|| Around::new(&mesh, &parts));
-    let mut buried = Vec::new();
     for k in 0..parts.len() {
         let surroundings = around.as_ref().map(|around| around.of(k, &parts));
         let Surroundings { in_material, holder_turned } = surroundings.unwrap_or_default();
@@ -68,8 +71,9 @@ pub(super) fn nest(work: &mut Work, touched: &[bool]) -> Result<(), SurfaceDefec
         let is_cavity = in_material && (part.volume < 0.0 || holder_turned);
         part.turned = is_cavity == (part.volume > 0.0);
         work.report.cavities += usize::from(is_cavity);
-        if in_material && !is_cavity && !part.touches {
-            buried.push(k);
+        part.buried = in_material && !is_cavity && !part.touches;
+        if is_cavity && around.as_ref().is_some_and(|around| around.fills(k, &parts)) {
+            work.report.filled_cavities += 1;
         }
     }
     for part in parts.iter().filter(|part| part.turned) {
@@ -77,9 +81,10 @@ pub(super) fn nest(work: &mut Work, touched: &[bool]) -> Result<(), SurfaceDefec
         work.report.inverted += 1;
     }
     let mut gone = vec![false; work.triangles.len()];
-    buried.iter().flat_map(|k| &parts[*k].triangles).for_each(|triangle| gone[*triangle] = true);
+    let buried = || parts.iter().filter(|part| part.buried);
+    buried().flat_map(|part| &part.triangles).for_each(|triangle| gone[*triangle] = true);
     work.leave_out(&gone);
-    work.report.buried = buried.len();
+    work.report.buried = buried().count();
     weld::compact(work);
     Ok(())
 }
@@ -104,9 +109,29 @@ impl<'a> Around<'a> {
     /// The surroundings of component `k` among the larger ones, which come first and whose orientation is
     /// known.
     fn of(&self, k: usize, parts: &[Part]) -> Surroundings {
-        let part = &parts[k];
         let (mut inside, mut holder) = (0, None);
-        let samples = SAMPLES.min(part.triangles.len());
+        let samples = self.sample(k, parts, SAMPLES, |count| {
+            // Parts are sorted by size: the last one around the point is the smallest.
+            holder = count.iter().rposition(|count| *count != 0).or(holder);
+            inside += usize::from(material(count, parts) > 0);
+        });
+        let in_material = if parts[k].touches { inside == samples } else { 2 * inside > samples };
+        Surroundings { in_material, holder_turned: holder.is_some_and(|holder| parts[holder].turned) }
+    }
+
+    /// Whether larger components overlap in the cavity `k`: it takes the material of one away, and that of
+    /// another stays.
+    fn fills(&self, k: usize, parts: &[Part]) -> bool {
+        let mut fills = false;
+        self.sample(k, parts, CAVITY_SAMPLES, |count| fills |= material(count, parts) > 1);
+        fills
+    }
+
+    /// Calls `visit` with the number of times that each larger component is around a point inside component
+    /// `k`, at up to `most` points, and returns their number.
+    fn sample(&self, k: usize, parts: &[Part], most: usize, mut visit: impl FnMut(&[i32])) -> usize {
+        let part = &parts[k];
+        let samples = most.min(part.triangles.len());
         let inward = INWARD * (part.bounds.max - part.bounds.min).norm();
         let (mut crossings, mut count) = (Vec::new(), vec![0_i32; k]);
         for sample in 0..samples {
@@ -123,12 +148,14 @@ impl<'a> Around<'a> {
                     *count += change;
                 }
             }
-            // Parts are sorted by size: the last one around the point is the smallest.
-            holder = count.iter().rposition(|count| *count != 0).or(holder);
-            let turned = |(count, part): (&i32, &Part)| if part.turned { -count } else { *count };
-            inside += usize::from(count.iter().zip(parts).map(turned).sum::<i32>() > 0);
+            visit(&count);
         }
-        let in_material = if part.touches { inside == samples } else { 2 * inside > samples };
-        Surroundings { in_material, holder_turned: holder.is_some_and(|holder| parts[holder].turned) }
+        samples
     }
+}
+
+/// The winding number of a point that the components are around `count` times, without those left out.
+fn material(count: &[i32], parts: &[Part]) -> i32 {
+    let turned = |(count, part): (&i32, &Part)| if part.turned { -count } else { *count };
+    count.iter().zip(parts).filter(|(_, part)| !part.buried).map(turned).sum()
 }

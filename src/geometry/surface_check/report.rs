@@ -21,6 +21,8 @@ pub struct SurfaceReport {
     pub components: usize,
     /// Components that bound a hole inside another.
     pub cavities: usize,
+    /// Cavities in which parts overlap: the material of one is taken away, that of another stays.
+    pub filled_cavities: usize,
     /// Components that were left out because they lie inside the material of another.
     pub buried: usize,
     /// Open parts that were left out because they lie inside a closed one.
@@ -60,6 +62,11 @@ impl SurfaceReport {
             (self.buried, "components inside the material of others left out"),
             (self.loose, "open parts inside closed ones left out"),
             (self.closed_holes, "small holes closed"),
+            (
+                self.filled_cavities,
+                "cavities filled where several parts overlap in them (cut each cavity out of every part around it, or unite \
+                 the parts in the program that drew them)",
+            ),
             (self.open_edges, "edges at holes spanned by the wrap"),
             (self.sheets, "triangles of thin parts thickened by the wrap"),
         ];
