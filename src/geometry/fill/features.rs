@@ -11,7 +11,11 @@ const STRAIGHT_COSINE: f64 = 0.866;
 /// The sharp edges of a surface, as segments, and the points where they end, meet or turn.
 pub(super) struct Features {
     segments: Vec<[Vector3; 2]>,
+    /// The mean of the normals beside each segment.
+    segment_normals: Vec<Vector3>,
     pub(super) corners: Vec<Vector3>,
+    /// The mean of the normals of the segments at each corner.
+    corner_normals: Vec<Vector3>,
     segment_tree: Bvh,
     corner_tree: Bvh,
 }
@@ -35,27 +39,28 @@ impl Features {
             edges.extend([(a, b), (b, c), (c, a)].map(|(a, b)| ([*a.min(b), *a.max(b)], k)));
         }
         edges.sort_unstable();
-        let sharp: Vec<[u32; 2]> = edges
+        let mean = |sum: Vector3| sum.try_normalize(0.0).unwrap_or_default();
+        let (sharp, segment_normals): (Vec<[u32; 2]>, Vec<Vector3>) = edges
             .chunk_by(|x, y| x.0 == y.0)
             .filter(|same| matches!(same, [a, b] if normals[a.1].dot(&normals[b.1]) < sharp_cosine))
-            .map(|same| same[0].0)
-            .collect();
-        let mut ends: Vec<(u32, Vector3)> = Vec::with_capacity(2 * sharp.len());
-        for [a, b] in &sharp {
+            .map(|same| (same[0].0, mean(same.iter().map(|edge| normals[edge.1]).sum())))
+            .unzip();
+        let mut ends: Vec<(u32, Vector3, Vector3)> = Vec::with_capacity(2 * sharp.len());
+        for ([a, b], normal) in sharp.iter().zip(&segment_normals) {
             let along = (at(*b) - at(*a)).try_normalize(0.0).unwrap_or_default();
-            ends.extend([(*a, along), (*b, -along)]);
+            ends.extend([(*a, along, *normal), (*b, -along, *normal)]);
         }
         ends.sort_by_key(|end| end.0);
         let straight = sharp_cosine.max(STRAIGHT_COSINE);
-        let corners: Vec<Vector3> = ends
+        let (corners, corner_normals): (Vec<Vector3>, Vec<Vector3>) = ends
             .chunk_by(|x, y| x.0 == y.0)
             .filter(|same| !matches!(same, [a, b] if a.1.dot(&b.1) < -straight))
-            .map(|same| at(same[0].0))
-            .collect();
+            .map(|same| (at(same[0].0), mean(same.iter().map(|end| end.2).sum())))
+            .unzip();
         let segments: Vec<[Vector3; 2]> = sharp.iter().map(|edge| edge.map(at)).collect();
         let segment_tree = Bvh::new(segments.iter().enumerate().map(|(k, ends)| (k as u32, Aabb::around(ends))));
         let corner_tree = Bvh::new(corners.iter().enumerate().map(|(k, corner)| (k as u32, Aabb::around([corner]))));
-        Self { segments, corners, segment_tree, corner_tree }
+        Self { segments, segment_normals, corners, corner_normals, segment_tree, corner_tree }
     }
 
     /// The corner nearest to a point within `reach` \[m\], among those for which `counts` is true.
@@ -67,7 +72,27 @@ impl Features {
 
     /// The sharp edge nearest to a point, within `reach` \[m\].
     pub(super) fn nearest_segment(&self, point: &Vector3, reach: f64) -> Option<u32> {
-        nearest(&self.segment_tree, point, reach, |segment| (self.nearest_on(segment, point) - point).norm())
+        self.nearest_exposed(point, reach, &mut |_, _| true)
+    }
+
+    /// The same among those whose point nearest to `point`, with a normal there, is `exposed`.
+    pub(super) fn nearest_exposed(
+        &self,
+        point: &Vector3,
+        reach: f64,
+        exposed: &mut dyn FnMut(&Vector3, &Vector3) -> bool,
+    ) -> Option<u32> {
+        nearest(&self.segment_tree, point, reach, |segment| {
+            let at = self.nearest_on(segment, point);
+            let distance = (at - point).norm();
+            let counts = distance <= reach && exposed(&at, &self.segment_normals[segment as usize]);
+            if counts { distance } else { f64::INFINITY }
+        })
+    }
+
+    /// Each corner with a normal there.
+    pub(super) fn corners_with_normals(&self) -> impl Iterator<Item = (&Vector3, &Vector3)> {
+        self.corners.iter().zip(&self.corner_normals)
     }
 
     /// The point of a sharp edge that is nearest to a point.
@@ -92,7 +117,7 @@ impl Features {
 }
 
 /// The element nearest to a point within `reach` \[m\].
-fn nearest(tree: &Bvh, point: &Vector3, reach: f64, distance: impl Fn(u32) -> f64) -> Option<u32> {
+fn nearest(tree: &Bvh, point: &Vector3, reach: f64, mut distance: impl FnMut(u32) -> f64) -> Option<u32> {
     let limit = std::cell::Cell::new(reach);
     let mut best = None;
     tree.walk(

@@ -392,7 +392,9 @@ fn fitted(
     fits: bool,
 ) -> Result<(VolumeMesh, Vec<f64>), FillError> {
     let mut snapped = stuffing.clone();
-    snap::snap(&mut snapped.mesh, &snapped.depth, &measure.sharp, spacing);
+    let mut crossings = Vec::new();
+    let mut exposed = |point: &Vector3, normal: &Vector3| measure.is_exposed(point, normal, spacing, &mut crossings);
+    snap::snap(&mut snapped.mesh, &snapped.depth, &measure.sharp, spacing, &mut exposed);
     if !matches!(measure.sides, Sides::Normals(_)) {
         depths_below_border(&snapped.mesh, &mut snapped.depth);
     }
@@ -406,9 +408,6 @@ fn fitted(
             let Stuffing { mut mesh, mut depth } = snapped.clone();
             let fit =
                 Fit { surface: &measure.distance, features, tolerance: measure.fit_tolerance, tets_max, kept: &kept };
-            let mut crossings = Vec::new();
-            let mut exposed =
-                |point: &Vector3, normal: &Vector3| measure.is_exposed(point, normal, spacing, &mut crossings);
             fit::fit(&mut mesh, &mut depth, &fit, &mut exposed);
             if find_defect(&mesh).is_none() {
                 return Ok((mesh, depth));

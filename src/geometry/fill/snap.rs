@@ -27,10 +27,17 @@ const DIHEDRAL_MAX: f64 = 160.0;
 const ROUNDS: usize = 3;
 
 /// Makes the moves that the angles allow, and takes back those that push one wall through another. `depth` is
-/// zero on the boundary.
-pub(super) fn snap(mesh: &mut VolumeMesh, depth: &[f64], features: &Features, spacing: f64) {
+/// zero on the boundary. `exposed` returns whether a point of the surface, with a normal there, bounds the
+/// inside: edges of united parts that lie inside another part attract no vertex.
+pub(super) fn snap(
+    mesh: &mut VolumeMesh,
+    depth: &[f64],
+    features: &Features,
+    spacing: f64,
+    exposed: &mut dyn FnMut(&Vector3, &Vector3) -> bool,
+) {
     let before = mesh.vertices.clone();
-    move_to_features(mesh, depth, features, spacing);
+    move_to_features(mesh, depth, features, spacing, exposed);
     for _ in 0..ROUNDS {
         let border = boundary_faces(mesh);
         let touched = find_intersections(&mesh.vertices, &border).touched;
@@ -43,13 +50,22 @@ pub(super) fn snap(mesh: &mut VolumeMesh, depth: &[f64], features: &Features, sp
     }
 }
 
-fn move_to_features(mesh: &mut VolumeMesh, depth: &[f64], features: &Features, spacing: f64) {
+fn move_to_features(
+    mesh: &mut VolumeMesh,
+    depth: &[f64],
+    features: &Features,
+    spacing: f64,
+    exposed: &mut dyn FnMut(&Vector3, &Vector3) -> bool,
+) {
     let around = tets_around(mesh);
     let boundary: Vec<u32> = (0..depth.len() as u32).filter(|vertex| depth[*vertex as usize] == 0.0).collect();
     let tree = Bvh::new(boundary.iter().map(|vertex| (*vertex, Aabb::around([&mesh.vertices[*vertex as usize]]))));
     let reach = REACH * spacing;
     let mut fixed = vec![false; depth.len()];
-    for corner in &features.corners {
+    for (corner, normal) in features.corners_with_normals() {
+        if !exposed(corner, normal) {
+            continue;
+        }
         let mut near: Vec<(f64, u32)> = Vec::new();
         let size = Vector3::from_element(reach);
         let reachable = Aabb { min: corner - size, max: corner + size };
@@ -68,7 +84,7 @@ fn move_to_features(mesh: &mut VolumeMesh, depth: &[f64], features: &Features, s
     let mut near: Vec<(f64, u32, Vector3)> = Vec::new();
     for vertex in boundary.into_iter().filter(|vertex| !fixed[*vertex as usize]) {
         let from = mesh.vertices[vertex as usize];
-        if let Some(segment) = features.nearest_segment(&from, reach) {
+        if let Some(segment) = features.nearest_exposed(&from, reach, exposed) {
             let at = features.nearest_on(segment, &from);
             near.push(((at - from).norm(), vertex, at));
         }

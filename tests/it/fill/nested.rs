@@ -6,7 +6,7 @@ use isobar::geometry::{CellDefect, SurfaceMesh, VolumeMesh, check_cells};
 use isobar::math::Vector3;
 
 use super::surfaces::{box_with_cavity, cuboid, prism, rotated};
-use super::{check_mesh, filled};
+use super::{check_mesh, filled, stuffed};
 use crate::random::Random;
 
 /// A cube about the origin with edges of `edge` [m].
@@ -112,6 +112,48 @@ fn shells_alternate_from_outside_in() {
         let enclosed = isobar::geometry::make::centroid(&checked.mesh).0;
         assert!((enclosed - volume).abs() < 1e-15, "{turned:?}: {enclosed} {volume}");
     }
+}
+
+/// A cavity inside the overlap of two parts is taken from one of them only, which is said; one in a single
+/// part, and one in a part inside another, are cut out.
+#[test]
+fn cavities_that_another_part_fills_are_named() {
+    let cuboid_at = |half: [f64; 3], x: f64| {
+        let mut part = cuboid(Vector3::from(half));
+        part.vertices.iter_mut().for_each(|p| p.x += x);
+        part
+    };
+    let block = |x: f64| cuboid_at([0.05, 0.04, 0.045], x);
+    let hole = |x: f64| inside_out(cuboid_at([0.015, 0.02, 0.02], x));
+    let overlapping = joined(block(0.0), &cuboid_at([0.05, 0.05, 0.05], 0.05));
+    for (surface, filled_cavities) in [
+        (joined(overlapping.clone(), &hole(0.025)), 1),
+        (joined(overlapping, &hole(-0.03)), 0),
+        (joined(joined(cuboid_at([0.06, 0.06, 0.06], 0.0), &block(0.0)), &hole(0.0)), 0),
+    ] {
+        let report = check_surface(&surface).unwrap().report;
+        assert_eq!((report.cavities, report.filled_cavities), (1, filled_cavities), "{report:?}");
+        let says = report.repairs().is_some_and(|repairs| repairs.contains("1 cavities filled where several parts"));
+        assert_eq!(says, filled_cavities == 1, "{:?}", report.repairs());
+    }
+}
+
+/// A box in a larger one, united with it, whose hidden top ends 1.5 mm below the outer one's: the flat top
+/// stays flat, since only edges that are seen attract vertices.
+#[test]
+fn hidden_edges_make_no_grooves() {
+    let mut inner = cuboid(Vector3::new(0.03, 0.03, 0.035));
+    inner.vertices.iter_mut().for_each(|p| p.z += 0.025 - 0.0015 - 0.035);
+    let surface = joined(cuboid(Vector3::new(0.05, 0.05, 0.025)), &inner);
+    let filling = stuffed(&surface, 0.006);
+    let top = filling
+        .mesh
+        .vertices
+        .iter()
+        .zip(&filling.depth)
+        .filter(|(p, depth)| **depth == 0.0 && p.z > 0.015 && p.x.abs() < 0.04 && p.y.abs() < 0.04);
+    let off = top.map(|(p, _)| (p.z - 0.025).abs()).fold(0.0, f64::max);
+    assert!(off < 1e-9, "{off} m");
 }
 
 /// A block with a slot narrower than the lattice: vertices that move onto the edges of one wall do not go
