@@ -22,6 +22,8 @@ pub enum MeshNote {
         area: f64,
         /// A resolution hint that suffices \[m\].
         hint: Option<f64>,
+        /// The distance of a wrap that suffices, if no hint does \[m\].
+        wrap: Option<f64>,
     },
     /// A filling has another volume than the mesh encloses, by more than coarse edges explain.
     Volume {
@@ -97,20 +99,21 @@ impl std::fmt::Display for MeshNote {
                      --preview FILE.png`, and give a smaller mesh_resolution_hint"
                 )
             }
-            Self::LeftOut { at, distance, spacing, area, hint } => {
+            Self::LeftOut { at, distance, spacing, area, hint, wrap } => {
                 let percent = 100.0 * area;
                 write!(
                     f,
                     "a part of the mesh is too thin for tetrahedra of {spacing:.3e} m and is left out ({percent:.1} % of the \
                      surface): it reaches {distance:.3e} m out at {at}; "
                 )?;
-                match hint {
-                    Some(hint) => write!(f, "a mesh_resolution_hint of {hint:.1e} m suffices"),
-                    None => write!(
-                        f,
-                        "no mesh_resolution_hint within the limit of tetrahedra fills it: make the part thicker (`wrap: DISTANCE` does), \
-                         declare the mesh rigid or convex, or split it into convex pieces"
-                    ),
+                let no_hint = "no mesh_resolution_hint within the limit of tetrahedra fills it";
+                let others = "declare the mesh rigid or convex, or split it into convex pieces";
+                match (hint, wrap) {
+                    (Some(hint), _) => write!(f, "a mesh_resolution_hint of {hint:.1e} m suffices"),
+                    (None, Some(wrap)) => {
+                        write!(f, "{no_hint}: make the part a plate with `wrap: {wrap:.1e}`, {others}")
+                    }
+                    (None, None) => write!(f, "{no_hint}: {others}"),
                 }
             }
             Self::Off { distance, at, tolerance, spacing } => write!(

@@ -157,8 +157,12 @@ fn table(filling: &Filling, wrapped: bool, elapsed: Duration) -> String {
     let missed = if wrapped { "the wrap's distance" } else { "2 % of the size" };
     line("missed surface", format!("{:.2} % by more than {missed}", 100.0 * quality.missed_area));
     if let Some((at, distance)) = filling.left_out() {
-        let hint = filling.sufficient_hint.map_or(String::new(), |hint| format!(" {hint:.1e}"));
-        line("left out", format!("a thin part reaches {distance:.3e} m out at {at}: try --hint{hint}"));
+        let way_out = match (filling.sufficient_hint, filling.sufficient_wrap()) {
+            (Some(hint), _) => format!("try --hint {hint:.1e}"),
+            (None, Some(wrap)) => format!("no hint within the limit fills it, try --wrap {wrap:.1e}"),
+            (None, None) => "no hint within the limit fills it".to_owned(),
+        };
+        line("left out", format!("a thin part reaches {distance:.3e} m out at {at}: {way_out}"));
     }
     line("time", format!("{:.1} ms", 1e3 * elapsed.as_secs_f64()));
     out

@@ -82,7 +82,10 @@ const MISSED_DISTANCE: f64 = 0.02;
 /// The lattice is refined while a larger share of the surface is missed: a plate, a handle. [-]
 const MISSED_AREA_MAX: f64 = 0.02;
 /// The largest number of tetrahedra that refining for missed surface may lead to.
-const REFINED_TETS: f64 = 120_000.0;
+const REFINED_TETS: f64 = 180_000.0;
+/// The distance of a wrap whose plates a lattice holds that needs nearly [`TETS_MAX`] tetrahedra, as a share of
+/// that lattice's spacing. [-]
+const WRAP_SPACING: f64 = 1.2;
 /// The boundary of a filling is divided where it is farther than this share of the body's size from the
 /// surface. [-]
 const FIT_TOLERANCE: f64 = 0.0015;
@@ -175,6 +178,8 @@ pub struct Filling {
     /// not exceed, and at most 0.7 of the spacing. `None` if nothing is missed, or if the hint would exceed
     /// the limit of tetrahedra.
     pub sufficient_hint: Option<f64>,
+    /// Whether the surface was wrapped.
+    pub is_wrap: bool,
     /// The quality of the filling.
     pub quality: FillQuality,
 }
@@ -186,6 +191,15 @@ impl Filling {
         let missed = self.quality.surface_to_filling;
         let is_missed = missed > MISS_MAX * self.spacing || self.quality.missed_area > MISSED_AREA_MAX;
         is_missed.then_some((self.missed_at, missed))
+    }
+
+    /// The distance of a wrap that keeps the parts that were left out, as plates \[m\], if no hint suffices and
+    /// the filling is no wrap itself.
+    pub fn sufficient_wrap(&self) -> Option<f64> {
+        let enclosed = self.quality.volume / (1.0 + self.quality.volume_error);
+        let spacing = (TETS_PER_CELL * enclosed / (LIMIT_SHARE * TETS_MAX as f64)).cbrt();
+        let is_wanted = self.left_out().is_some() && self.sufficient_hint.is_none() && !self.is_wrap;
+        is_wanted.then_some(WRAP_SPACING * spacing)
     }
 
     /// The pressure at each vertex \[Pa\]: `modulus` \[Pa\] times the distance to the surface over the
@@ -202,7 +216,9 @@ impl Filling {
     /// Notes about a part that was left out, a wrong volume, and a tolerance that was not met.
     pub fn notes(&self) -> impl Iterator<Item = MeshNote> {
         let (spacing, area, hint) = (self.spacing, self.quality.missed_area, self.sufficient_hint);
-        let left_out = self.left_out().map(|(at, distance)| MeshNote::LeftOut { at, distance, spacing, area, hint });
+        let wrap = self.sufficient_wrap();
+        let left_out =
+            self.left_out().map(|(at, distance)| MeshNote::LeftOut { at, distance, spacing, area, hint, wrap });
         let error = self.quality.volume_error;
         let wrong_volume = (error.abs() > VOLUME_ERROR_MAX).then_some(MeshNote::Volume { error });
         let miss = self.miss();
@@ -315,6 +331,7 @@ fn fill_within(measure: &Measure, surface: SurfaceReport, settings: &FillSetting
                     missed_at,
                     surface_tolerance: settings.surface_tolerance,
                     sufficient_hint,
+                    is_wrap: settings.wrap.is_some(),
                     surface,
                     quality,
                 };

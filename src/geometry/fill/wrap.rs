@@ -5,11 +5,11 @@
 //! spanned by the surface on which the winding number is 1/2.
 
 use super::lattice::Lattice;
+use crate::geometry::Aabb;
 use crate::geometry::bvh::Bvh;
 use crate::geometry::solid_angle::SolidAngles;
 use crate::geometry::surface_check::Soup;
 use crate::geometry::surface_distance::SurfaceDistance;
-use crate::geometry::{Aabb, SurfaceMesh};
 use crate::math::Vector3;
 
 /// Points with a larger winding number are inside. [-]
@@ -21,6 +21,11 @@ const ASIDE: f64 = 1e-5;
 const CLEAR: f64 = 0.15;
 /// Halvings of a lattice edge in search of its cut.
 const HALVINGS: usize = 24;
+/// Triangles with edges longer than this many times the wrap's distance are examined in parts, which are
+/// halved at most [`DIVISIONS_MAX`] times. [-]
+const PART_EDGE: f64 = 4.0;
+/// See [`PART_EDGE`].
+const DIVISIONS_MAX: u32 = 5;
 /// Points along the longest side of the box in which the volume is measured.
 const VOLUME_POINTS: f64 = 64.0;
 
@@ -31,10 +36,12 @@ pub(crate) struct Wrap<'a> {
     sheets: Option<Sheets>,
 }
 
-/// The triangles with too little material behind them.
+/// The triangles, and parts of larger ones, with too little material behind them.
 struct Sheets {
-    mesh: SurfaceMesh,
+    parts: Vec<[Vector3; 3]>,
     tree: Bvh,
+    /// The number of triangles that they belong to.
+    triangles: usize,
     /// Half the thickness that they get \[m\].
     half: f64,
 }
@@ -48,27 +55,29 @@ impl<'a> Wrap<'a> {
         let mut wrap = Self { angles: SolidAngles::new(mesh), triangles: Bvh::new(boxes), sheets: None };
         let bounds = wrap.triangles.bounds();
         let aside = ASIDE * (bounds.max - bounds.min).norm();
-        let is_sheet = |triangle: &&[u32; 3]| {
-            let [a, b, c] = corners(triangle);
+        let is_sheet = |[a, b, c]: &[Vector3; 3]| {
             let Some(normal) = (b - a).cross(&(c - a)).try_normalize(0.0) else { return false };
             let center = (a + b + c) / 3.0;
             let front = wrap.angles.at(&(center + normal * aside));
             let behind = wrap.angles.at(&(center - normal * (0.5 * thickness).max(aside)));
             front <= INSIDE && behind <= INSIDE
         };
-        let sheets: Vec<[u32; 3]> = mesh.triangles.iter().filter(is_sheet).copied().collect();
-        if !sheets.is_empty() {
-            let boxes = sheets.iter().enumerate().map(|(k, triangle)| (k as u32, Aabb::around(&corners(triangle))));
-            let tree = Bvh::new(boxes);
-            let mesh = SurfaceMesh { vertices: mesh.vertices.clone(), triangles: sheets };
-            wrap.sheets = Some(Sheets { mesh, tree, half: 0.5 * thickness });
+        let (mut parts, mut triangles) = (Vec::new(), 0);
+        for triangle in &mesh.triangles {
+            let before = parts.len();
+            push_sheets(corners(triangle), PART_EDGE * thickness, DIVISIONS_MAX, &is_sheet, &mut parts);
+            triangles += usize::from(parts.len() > before);
+        }
+        if !parts.is_empty() {
+            let tree = Bvh::new(parts.iter().enumerate().map(|(k, part)| (k as u32, Aabb::around(part))));
+            wrap.sheets = Some(Sheets { parts, tree, triangles, half: 0.5 * thickness });
         }
         wrap
     }
 
-    /// The number of triangles that are sheets.
+    /// The number of triangles that are sheets, at least in part.
     pub(super) fn sheets(&self) -> usize {
-        self.sheets.as_ref().map_or(0, |sheets| sheets.mesh.triangles.len())
+        self.sheets.as_ref().map_or(0, |sheets| sheets.triangles)
     }
 
     /// The largest distance of the inside from the triangles \[m\].
@@ -137,15 +146,38 @@ impl<'a> Wrap<'a> {
     }
 }
 
+/// Appends the parts of a triangle that are sheets; a triangle whose parts are all sheets is one part.
+fn push_sheets(
+    corners: [Vector3; 3],
+    edge_max: f64,
+    divisions: u32,
+    is_sheet: &impl Fn(&[Vector3; 3]) -> bool,
+    parts: &mut Vec<[Vector3; 3]>,
+) {
+    let [a, b, c] = corners;
+    let longest = (b - a).norm().max((c - b).norm()).max((a - c).norm());
+    if divisions == 0 || longest <= edge_max {
+        if is_sheet(&corners) {
+            parts.push(corners);
+        }
+        return;
+    }
+    let (ab, bc, ca) = ((a + b) * 0.5, (b + c) * 0.5, (c + a) * 0.5);
+    let before = parts.len();
+    let quarters = [[a, ab, ca], [ab, b, bc], [ca, bc, c], [ab, bc, ca]];
+    quarters.iter().for_each(|quarter| push_sheets(*quarter, edge_max, divisions - 1, is_sheet, parts));
+    if parts[before..] == quarters {
+        parts.truncate(before);
+        parts.push(corners);
+    }
+}
+
 impl Sheets {
     fn holds(&self, point: &Vector3) -> bool {
         let mut holds = false;
         self.tree.walk(
             |bounds| bounds.overlaps_ball(point, self.half),
-            |triangle, _| {
-                let corners = self.mesh.triangles[triangle as usize].map(|v| self.mesh.vertices[v as usize]);
-                holds |= SurfaceDistance::to_triangle(point, &corners) < self.half;
-            },
+            |part, _| holds |= SurfaceDistance::to_triangle(point, &self.parts[part as usize]) < self.half,
         );
         holds
     }

@@ -179,6 +179,28 @@ fn a_thin_plate_under_a_block_is_kept_or_named() {
     assert!(filling.quality.missed_area < 0.01, "{:?}", filling.quality);
 }
 
+/// The base of a traffic cone, 3 mm thick and 360 mm wide under a body of 600 mm, needs millions of
+/// tetrahedra. The filling without it names a wrap instead, and that wrap has a base: its plates are found
+/// also where triangles are as large as the base, and in a part only.
+#[test]
+fn a_base_that_no_hint_fills_is_kept_by_the_wrap_that_is_named() {
+    let mut surface = cuboid(Vector3::new(0.07, 0.07, 0.3));
+    let plate = cuboid(Vector3::new(0.18, 0.18, 0.0015));
+    let first = surface.vertices.len() as u32;
+    surface.vertices.extend(plate.vertices.iter().map(|vertex| vertex - Vector3::new(0.0, 0.0, 0.3)));
+    surface.triangles.extend(plate.triangles.iter().map(|triangle| triangle.map(|vertex| vertex + first)));
+    let filling = fill(&surface, &FillSettings::default()).unwrap();
+    assert!(filling.quality.missed_area > 0.2 && filling.sufficient_hint.is_none(), "{:?}", filling.quality);
+    let distance = filling.sufficient_wrap().unwrap();
+    let note = filling.notes().next().unwrap().to_string();
+    assert!(note.contains(&format!("`wrap: {distance:.1e}`")), "{note}");
+    let wrap = wrapped(&surface, distance);
+    assert!(wrap.left_out().is_none() && wrap.quality.missed_area < 0.02, "{:?}", wrap.quality);
+    // The base reaches half the distance beyond its faces, the body does not.
+    let volume = 8.0 * 0.07 * 0.07 * 0.3 + (0.36 * 0.36 - 0.14 * 0.14) * (0.003 + distance);
+    assert!((wrap.quality.volume / volume - 1.0).abs() < 0.1, "{} for {volume}", wrap.quality.volume);
+}
+
 /// The pressure reaches the modulus at the deepest point of the body, 3 cm inside this box, wherever the
 /// lattice has its vertices.
 #[test]
