@@ -83,8 +83,8 @@ const MISSED_DISTANCE: f64 = 0.02;
 const MISSED_AREA_MAX: f64 = 0.02;
 /// The largest number of tetrahedra that refining for missed surface may lead to.
 const REFINED_TETS: f64 = 180_000.0;
-/// The distance of a wrap whose plates a lattice holds that needs nearly [`TETS_MAX`] tetrahedra, as a share of
-/// that lattice's spacing. [-]
+/// The distance of a wrap whose plates a lattice holds that needs nearly [`TETS_MAX`] tetrahedra, as a share
+/// of that lattice's spacing. [-]
 const WRAP_SPACING: f64 = 1.2;
 /// The boundary of a filling is divided where it is farther than this share of the body's size from the
 /// surface. [-]
@@ -193,8 +193,8 @@ impl Filling {
         is_missed.then_some((self.missed_at, missed))
     }
 
-    /// The distance of a wrap that keeps the parts that were left out, as plates \[m\], if no hint suffices and
-    /// the filling is no wrap itself.
+    /// The distance of a wrap that keeps the parts that were left out, as plates \[m\], if no hint suffices
+    /// and the filling is no wrap itself.
     pub fn sufficient_wrap(&self) -> Option<f64> {
         let enclosed = self.quality.volume / (1.0 + self.quality.volume_error);
         let spacing = (TETS_PER_CELL * enclosed / (LIMIT_SHARE * TETS_MAX as f64)).cbrt();

@@ -35,8 +35,8 @@ impl NearTriangles<'_> {
         self.descend(0, 0..1, &overlap, stack, visit);
     }
 
-    /// Visits the triangles below `node` of A that may touch one below the nodes of B in `range` of the stack.
-    /// The depth of the recursion is that of the tree.
+    /// Visits the triangles below `node` of A that may touch one below the nodes of B in `range` of the
+    /// stack. The depth of the recursion is that of the tree.
     fn descend(
         &self,
         node: usize,

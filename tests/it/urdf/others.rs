@@ -38,7 +38,7 @@ const JAMS: [&str; 8] = [
 
 /// Robots whose steps take seconds on a fixed base once their limbs of fine rigid meshes turn fast: they move
 /// for 40 ms only.
-const SLOW: [&str; 3] = ["/g1_29dof_with_hand_rev_1_0.urdf", "/romeo.urdf", "/romeo_small.urdf"];
+const SLOW: [&str; 2] = ["/romeo.urdf", "/romeo_small.urdf"];
 
 /// Steps every robot, with its base free or welded.
 fn all_step(is_free: bool) {
