@@ -1,8 +1,9 @@
 """Any scene, optionally with RViz. Start robot_state_publisher and controllers separately, on simulated time.
 
 ros2 launch isobar isobar.launch.py scene:=FILE [params_file:=FILE]
-    [stepping:=quasistatic] [step:=0.1] [real_time_factor:=1.0] [threads:=2] [lockstep:=false] [record:=FILE.mcap]
-    [publish_robot_description:=true] [use_rviz:=false] [rviz_config:=FILE] [namespace:=NAME]
+    [stepping:=quasistatic] [step:=0.1] [real_time_factor:=1.0] [threads:=2] [lockstep:=false]
+    [record:=FILE.mcap] [publish_robot_description:=true] [use_rviz:=false] [rviz_config:=FILE]
+    [namespace:=NAME]
     [realtime_priority:=50] [cpus:=2,3] [lock_memory:=true] [launch_prefix:="chrt -f 50"]
 
 A parameter whose argument is not given has the value of params_file, or else the node's default.

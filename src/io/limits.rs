@@ -15,8 +15,8 @@ pub const XML_NODES_MAX: u32 = 200_000;
 pub const LINKS_MAX: usize = 5_000;
 /// The largest number of models of a scene. Their pairs, which are listed, then take about 0.5 GB.
 pub const MODELS_MAX: usize = 2_500;
-/// The largest number of degrees of freedom of a model: its mass matrix then takes 72 MB. For those of a scene
-/// see [`Stepping::dofs_max`](crate::stepping::Stepping::dofs_max).
+/// The largest number of degrees of freedom of a model: its mass matrix then takes 72 MB. For those of a
+/// scene see [`Stepping::dofs_max`](crate::stepping::Stepping::dofs_max).
 pub const MODEL_DOFS_MAX: usize = 3_000;
 
 /// The contents of the file at `path`, of at most `bytes_max`.

@@ -132,8 +132,8 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    /// Oracle: the same rule with sets, written down naively. The blocks have several sizes, and more than one
-    /// word.
+    /// Oracle: the same rule with sets, written down naively. The blocks have several sizes, and more than
+    /// one word.
     #[test]
     fn the_next_block_is_coupled_to_the_fewest_unknowns() {
         let mut order = EliminationOrder::default();

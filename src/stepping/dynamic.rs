@@ -388,8 +388,8 @@ impl DynamicStep {
         Ok(moved)
     }
 
-    /// The bodies that sleep stay where they are. Their velocities of the last solve, with which their contacts
-    /// have their forces, are kept.
+    /// The bodies that sleep stay where they are. Their velocities of the last solve, with which their
+    /// contacts have their forces, are kept.
     fn hold_sleepers(&self, input: &StepInput<'_>, end: &mut State) {
         if !self.contacts.sleep.any() {
             return;

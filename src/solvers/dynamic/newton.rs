@@ -1,8 +1,8 @@
 //! Newton's method on the generalized velocities of an island with a line search on the directional
 //! derivative.
 //!
-//! The linear algebra is independent of the number of faces: one 6x6 Hessian per patch. An island is solved to
-//! a tolerance relative to its own momentum.
+//! The linear algebra is independent of the number of faces: one 6x6 Hessian per patch. An island is solved
+//! to a tolerance relative to its own momentum.
 
 use super::islands::Part;
 use super::newton_matrix::{Curvature, NewtonMatrix};

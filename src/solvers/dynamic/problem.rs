@@ -78,8 +78,8 @@ impl ContactProblem {
         self.held_patches.clear();
         self.patch_count = 0;
     }
-    /// Keeps the patches of the problem before, for [`ContactProblem::hold_patch`]. The problem has none of its
-    /// own yet.
+    /// Keeps the patches of the problem before, for [`ContactProblem::hold_patch`]. The problem has none of
+    /// its own yet.
     pub fn keep_patches(&mut self) {
         std::mem::swap(&mut self.patches, &mut self.patches_before);
     }
@@ -222,8 +222,8 @@ impl ContactProblem {
         }
         any
     }
-    /// The one of some patches whose friction at the velocities `v` is the farthest from Coulomb's law. Of the
-    /// patches that deviate by more than the fraction `tolerance` of their limit, it is the one with the
+    /// The one of some patches whose friction at the velocities `v` is the farthest from Coulomb's law. Of
+    /// the patches that deviate by more than the fraction `tolerance` of their limit, it is the one with the
     /// largest deviation. If there are none, it is the one with the largest fraction. Without patches the
     /// error is 0.
     pub(super) fn friction_error_of(&self, patches: &[u32], v: &[f64], tolerance: f64) -> FrictionError {

@@ -3,25 +3,16 @@
 
 use std::sync::Mutex;
 
-use super::pair_memory::PairMemory;
+use super::pair_memory::{PairMemory, Query};
 use super::pairs::Pairs;
-use crate::geometry::{FaceRepresentation, RigidWorkspace, contact_points, contact_surface};
+use crate::geometry::RigidWorkspace;
 use crate::math::{GeometryIndex, IndexVec, RigidTransform};
-use crate::scene::{CollisionGeometry, ContactPair, Scene};
+use crate::scene::{ContactPair, Scene};
 
 /// Fewer pairs are left to the assembly: to start a thread takes longer.
 const PAIRS_MIN: usize = 8;
 /// Each thread takes about this number of parts of the list, so that all end at about the same time.
 const PARTS: usize = 8;
-
-/// What the assembly of a pair needs first.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Query {
-    /// The surface of equal pressure.
-    Surface(FaceRepresentation),
-    /// The points that are nearer than this \[m\].
-    Points(f64),
-}
 
 impl Pairs {
     /// Answers the `queries` of pairs, ascending, at the present poses, with this number of threads. The next
@@ -72,30 +63,4 @@ fn answer(
     let (X_WA, X_WB) = (&X_WG[pair.A], &X_WG[pair.B]);
     memory.find(query, (a, X_WA), (b, X_WB), workspace);
     memory.answered = Some(query);
-}
-
-impl PairMemory {
-    /// Answers a query at the poses of the two geometries.
-    pub(super) fn find(
-        &mut self,
-        query: Query,
-        (a, X_WA): (&CollisionGeometry, &RigidTransform),
-        (b, X_WB): (&CollisionGeometry, &RigidTransform),
-        rigid_workspace: &mut RigidWorkspace,
-    ) {
-        let Self { workspace, surface, kept, points, answered, .. } = self;
-        *answered = None;
-        match query {
-            Query::Surface(faces) => {
-                kept.clear();
-                workspace.representation = faces;
-                let computed = contact_surface(&a.hydroelastic, X_WA, &b.hydroelastic, X_WB, workspace, surface);
-                debug_assert!(computed.is_ok(), "a scene's contact pairs have a pressure field");
-            }
-            Query::Points(detection) => {
-                let (Some(rigid_A), Some(rigid_B)) = (&a.rigid, &b.rigid) else { return };
-                contact_points(rigid_A, X_WA, rigid_B, X_WB, detection, rigid_workspace, points);
-            }
-        }
-    }
 }

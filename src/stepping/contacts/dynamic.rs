@@ -1,6 +1,5 @@
 //! The contacts of a dynamic step: surfaces and points as patches of the convex problem.
 
-use super::ahead::Query;
 use super::closures::fill_closure;
 use super::columns::RelativeColumns;
 use super::first_overlap::first_overlap;
@@ -8,6 +7,7 @@ use super::free_path::{FreePath, FreePathPoses, parts};
 use super::input::ContactInput;
 use super::missed::{Missed, depth_max, thickness_of_pair, thinnest};
 use super::motion_search::{ACCELERATION_BOUND, MotionSearch, SolveContacts, UNSEEN};
+use super::pair_memory::Query;
 use super::pairs::{ActivePatch, Pairs, origins, poses};
 use super::sleep::Sleepers;
 use crate::contact::{

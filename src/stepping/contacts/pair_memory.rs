@@ -1,8 +1,11 @@
 //! The memory of pairs from step to step: only pairs that are or were near each other have one.
 
-use super::ahead::Query;
-use crate::geometry::{ContactSurface, HydroelasticWorkspace, PointContacts};
-use crate::math::{ByteReader, ByteWriter, BytesError};
+use crate::geometry::{
+    ContactSurface, FaceRepresentation, HydroelasticWorkspace, PointContacts, RigidWorkspace, contact_points,
+    contact_surface,
+};
+use crate::math::{ByteReader, ByteWriter, BytesError, RigidTransform};
+use crate::scene::CollisionGeometry;
 
 /// Data of a pair that are kept from step to step.
 #[derive(Clone, Debug, Default)]
@@ -18,6 +21,41 @@ pub(super) struct PairMemory {
     pub(super) loads: Loads,
     /// The loads at the start of the present step.
     pub(super) loads_before: Loads,
+}
+
+/// A question about the contact of a pair.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Query {
+    /// The surface of equal pressure.
+    Surface(FaceRepresentation),
+    /// The points that are nearer than this \[m\].
+    Points(f64),
+}
+
+impl PairMemory {
+    /// Answers a query at the poses of the two geometries.
+    pub(super) fn find(
+        &mut self,
+        query: Query,
+        (a, X_WA): (&CollisionGeometry, &RigidTransform),
+        (b, X_WB): (&CollisionGeometry, &RigidTransform),
+        rigid_workspace: &mut RigidWorkspace,
+    ) {
+        let Self { workspace, surface, kept, points, answered, .. } = self;
+        *answered = None;
+        match query {
+            Query::Surface(faces) => {
+                kept.clear();
+                workspace.representation = faces;
+                let computed = contact_surface(&a.hydroelastic, X_WA, &b.hydroelastic, X_WB, workspace, surface);
+                debug_assert!(computed.is_ok(), "a scene's contact pairs have a pressure field");
+            }
+            Query::Points(detection) => {
+                let (Some(rigid_A), Some(rigid_B)) = (&a.rigid, &b.rigid) else { return };
+                contact_points(rigid_A, X_WA, rigid_B, X_WB, detection, rigid_workspace, points);
+            }
+        }
+    }
 }
 
 /// The loads of a pair that the next step needs.

@@ -53,9 +53,9 @@ impl Sleepers {
         self.slow.clone_from(&self.slow_before);
     }
 
-    /// Finds the bodies that have been slow for long enough before a step of length `step` \[s\]. `speeds` are
-    /// bounds on those of the points of each geometry at its start, and `external` the generalized forces of
-    /// external wrenches.
+    /// Finds the bodies that have been slow for long enough before a step of length `step` \[s\]. `speeds`
+    /// are bounds on those of the points of each geometry at its start, and `external` the generalized forces
+    /// of external wrenches.
     pub(super) fn observe<'a>(
         &mut self,
         scene: &Scene,
@@ -78,8 +78,8 @@ impl Sleepers {
         }
     }
 
-    /// Of the bodies that [`Sleepers::observe`] has found, those sleep that are not connected by `near` pairs,
-    /// for which `may_touch` is true, to a body that is awake.
+    /// Of the bodies that [`Sleepers::observe`] has found, those sleep that are not connected by `near`
+    /// pairs, for which `may_touch` is true, to a body that is awake.
     pub(super) fn find(&mut self, scene: &Scene, near: &[u32], may_touch: impl Fn(&ContactPair) -> bool) {
         let Self { tree_of, asleep, any, .. } = self;
         let mut wakes = asleep.iter().any(|asleep| *asleep);

@@ -104,8 +104,8 @@ fn ends_within_its_tolerance_of_the_minimum() {
     }
 }
 
-/// One block of each mass \[kg\] and of its part of the weight in the elastic forces at the start of the step;
-/// they slide apart from each other.
+/// One block of each mass \[kg\] and of its part of the weight in the elastic forces at the start of the
+/// step; they slide apart from each other.
 fn blocks_apart(blocks: &[(f64, f64)]) -> (ContactProblem, Vec<f64>) {
     let trees: Vec<_> = (0..blocks.len()).map(|i| 6 * i..6 * i + 6).collect();
     let mut problem = ContactProblem::default();
@@ -141,8 +141,8 @@ fn slide(solver: &mut NewtonSolver, blocks: &[(f64, f64)]) -> (Vec<Vec<f64>>, So
     (v.chunks(6).map(<[f64]>::to_vec).collect(), solved)
 }
 
-/// Regression: the rounds of one island renewed the bounds of all others, whose friction was right to 1 %, and
-/// the tolerance of light islands was that of a heavy one.
+/// Regression: the rounds of one island renewed the bounds of all others, whose friction was right to 1 %,
+/// and the tolerance of light islands was that of a heavy one.
 #[test]
 fn islands_do_not_depend_on_each_other() {
     let (right, wrong, heavy) = ((1e-3, 1.005), (1.0, 0.3), (1e12, 1.0));
