@@ -58,7 +58,7 @@ pub fn push_points(
     p_WC: &Vector3,
     material: &CombinedMaterial,
     load: &PointLoad,
-    inverse_mass: impl Fn(&Vector3, &Vector3) -> f64,
+    mut inverse_mass: impl FnMut(&Vector3, &Vector3) -> f64,
     block: &mut PatchBlock,
 ) {
     let dt = load.step;

@@ -347,9 +347,10 @@ impl DynamicContacts {
         let points = self.pairs.points(index);
         let (block, momentum_matrix) = problem.add_patch();
         input.start_patch(pair, momentum_matrix, &self.columns, block);
-        let columns = &self.columns;
-        let inverse_mass = |p_CF: &Vector3, n: &Vector3| columns.inverse_mass(p_CF, n, momentum_matrix);
-        let translation = columns.mean_inverse_mass(momentum_matrix);
+        let columns = &mut self.columns;
+        columns.factor_masses(momentum_matrix);
+        let translation = columns.mean_inverse_mass();
+        let inverse_mass = |p_CF: &Vector3, n: &Vector3| columns.inverse_mass(p_CF, n);
         let load = PointLoad { step, inverse_mass: translation, impulse_before };
         push_points(points, &p_WC, &pair.material, &load, inverse_mass, block);
         self.faces += points.len() as u32;
