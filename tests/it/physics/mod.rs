@@ -19,6 +19,7 @@ mod reference_pushes;
 mod resting;
 mod rigid_force;
 mod rigid_points;
+mod rounding;
 mod sensors;
 mod speed_limits;
 mod spook;
