@@ -75,6 +75,12 @@ impl BlockDiagonal {
         let Row { origin, start, end } = self.rows[i];
         &self.values[origin + start as usize..origin + end as usize]
     }
+    /// The columns of the block of row `i`.
+    #[inline]
+    pub fn block_of(&self, i: usize) -> Range<usize> {
+        let Row { start, end, .. } = self.rows[i];
+        start as usize..end as usize
+    }
     /// The entry on the diagonal.
     #[inline]
     pub fn diagonal(&self, i: usize) -> f64 {
@@ -144,6 +150,7 @@ mod tests {
             assert_eq!(matrix[(i, j)], dense[6 * i + j], "({i}, {j})");
         }
         assert_eq!((matrix.row(1), matrix.diagonal(4)), (&dense[6..8], dense[28]));
+        assert_eq!((matrix.block_of(1), matrix.block_of(2), matrix.block_of(5)), (0..2, 2..3, 3..6));
         matrix.clear_row(4);
         assert_eq!(matrix.row(4), [0.0; 3]);
         assert_eq!(matrix.row(5), &dense[33..36]);

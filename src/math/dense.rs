@@ -41,6 +41,16 @@ pub fn cholesky_solve_in_envelope(l: &[f64], first: &[u32], b: &mut [f64]) {
     substitute(l, first.len(), |i| first[i] as usize, b);
 }
 
+/// Solves L y = b in place, with `l` from [`cholesky_in_place`]: |y|^2 = b . A^-1 b.
+pub fn cholesky_forward_in_place(l: &[f64], n: usize, b: &mut [f64]) {
+    debug_assert_eq!(l.len(), n * n);
+    debug_assert_eq!(b.len(), n);
+    for i in 0..n {
+        let row = &l[i * n..=i * n + i];
+        b[i] = (b[i] - dot4(&row[..i], &b[..i])) * row[i];
+    }
+}
+
 #[inline]
 fn factorize(a: &mut [f64], n: usize, first: impl Fn(usize) -> usize) -> Result<(), NotPositiveDefinite> {
     debug_assert_eq!(a.len(), n * n);

@@ -5,6 +5,10 @@ use crate::math::{Matrix6, SpatialForce, SpatialVelocity, Vector3, Vector6};
 
 type Array6 = [f64; 6];
 
+/// 1e-14 times this part is four roundings: a residual of 1e-14 of all single impulses counts as solved.
+/// [-]
+const ROUNDED_PART: f64 = 0.09;
+
 /// J of V = J v, the spatial velocity of B relative to A at the patch point C in world axes, stored by its
 /// non-zero columns. The columns of free bodies are detected when they are added: products with them cost
 /// little more than a cross product.
@@ -56,6 +60,15 @@ impl PatchJacobian {
         SpatialVelocity::new(Vector3::new(wx, wy, wz), Vector3::new(vx, vy, vz))
     }
 
+    /// A part of |H| (|J| |v|), the size of the impulse of a patch with the Hessian H if the velocities of
+    /// its two bodies did not cancel. The relative velocity is their small difference, and each is
+    /// rounded.
+    pub(super) fn rounded_impulse(&self, H: &Matrix6, v: &[f64]) -> Vector6 {
+        let size: Vector6 =
+            self.dofs.iter().zip(&self.columns).map(|(dof, column)| column.abs() * v[*dof as usize].abs()).sum();
+        ROUNDED_PART * (H.abs() * size)
+    }
+
     /// Adds J^T F to `out`.
     pub(super) fn add_transposed(&self, F: &SpatialForce, out: &mut [f64]) {
         let F = [F.tau.x, F.tau.y, F.tau.z, F.f.x, F.f.y, F.f.z];
@@ -87,8 +100,8 @@ impl PatchJacobian {
         }
     }
 
-    /// Adds the entries of J^T F from `dof` on to a row. `behind` is the index of the first jointed column to
-    /// use.
+    /// Adds the entries of J^T F from `dof` on to a row. `behind` is the index of the first jointed column
+    /// to use.
     #[inline(always)]
     fn add_row(&self, dof: usize, F: &Array6, behind: usize, indices: &[u32], row: &mut [f64]) {
         for (other, column) in &self.jointed[behind..] {
@@ -158,8 +171,8 @@ impl FreeBody {
         [sum(0, -z, 4, y, 5), sum(1, z, 3, -x, 5), sum(2, -y, 3, x, 4), vx, vy, vz]
     }
 
-    /// Adds the products of the columns and F = (tau; f), sign (tau + p x f; f), to six numbers from `index`
-    /// on.
+    /// Adds the products of the columns and F = (tau; f), sign (tau + p x f; f), to six numbers from
+    /// `index` on.
     #[inline(always)]
     fn add_transposed(&self, F: &Array6, index: usize, out: &mut [f64]) {
         let Some(out) = out[index..].first_chunk_mut() else { return };
@@ -198,8 +211,8 @@ mod tests {
         ((i * 7 + j * 3 + 1) as f64).sin()
     }
 
-    /// The columns of bodies and joints in the order of their velocities: free bodies at 0 and 14 (A and B),
-    /// joints at 6 to 8 and 20, and at 9 to 12 only four columns of a free body.
+    /// The columns of bodies and joints in the order of their velocities: free bodies at 0 and 14 (A and
+    /// B), joints at 6 to 8 and 20, and at 9 to 12 only four columns of a free body.
     fn jacobian() -> PatchJacobian {
         let mut jacobian = PatchJacobian::default();
         let bodies = [(0, -1.0), (14, 1.0)].map(|(dof, sign)| FreeBody { dof, sign, p: [0.3, -0.2 - sign, 0.7] });

@@ -339,8 +339,10 @@ impl IslandSolver {
         }
         for (number, patch) in part.patches() {
             patch.jacobian.add_transposed(&self.patch_impulses[number], &mut one);
-            for dof in patch.dofs() {
-                sums[*dof as usize] += std::mem::take(&mut one[*dof as usize]).abs();
+            let rounded = patch.jacobian.rounded_impulse(&self.patch_hessians[number], v);
+            for (dof, column) in patch.dofs().iter().zip(&patch.jacobian.columns) {
+                let impulse = std::mem::take(&mut one[*dof as usize]).abs();
+                sums[*dof as usize] += impulse.max(column.abs().dot(&rounded));
             }
         }
         for (_, row) in part.rows() {

@@ -174,11 +174,8 @@ impl NewtonSolver {
         let sizes = waiting.clone().map(|number| islands.patches_of(number).len());
         let (some, patches) = sizes.fold((0, 0), |(some, sum), count| (some + usize::from(count > 0), sum + count));
         if workers.len() < 2 || some < THREADED_ISLANDS_MIN || patches < THREADED_PATCHES_MIN {
-            for number in 0..states.len() {
-                if states[number].waits {
-                    let report = solver.solve_island(islands.part(problem, number), v, settings)?;
-                    states[number].add(report);
-                }
+            for (number, state) in states.iter_mut().enumerate().filter(|(_, state)| state.waits) {
+                state.add(solver.solve_island(islands.part(problem, number), v, settings)?);
             }
             return Ok(());
         }
@@ -218,7 +215,7 @@ impl NewtonSolver {
                 match result {
                     Ok(report) => states[*number].add(*report),
                     Err(error) if refused.as_ref().is_none_or(|(first, _)| number < first) => {
-                        refused = Some((*number, error.clone()));
+                        refused = Some((*number, *error));
                     }
                     Err(_) => {}
                 }

@@ -9,6 +9,7 @@ use super::memory::{ContactMemory, KnownPoint};
 use crate::math::{BodyIndex, ByteReader, ByteWriter, BytesError, SpatialForce, Vector3};
 use crate::multibody::{Data, Model};
 use crate::scene::{ContactKind, ContactPair, Scene};
+use crate::solvers::PointLoads;
 use crate::solvers::complementarity::{
     ComplementarityProblem, ContactSolver, FaceRows, FrictionLaw, PatchInput, TangentInput, Tangents, net_impulse,
 };
@@ -228,10 +229,10 @@ impl SpookStep {
             let normal = |face: &FaceRows| face.normal_row.map_or(0.0, |row| self.impulses[row]);
             let sum = faces.iter().filter(|face| face.pushes).map(normal).sum();
             self.memory.push_pair(active.pair, sum);
-            let mut largest = 0.0_f64;
+            let mut loads = PointLoads::default();
             for face in faces {
                 let normal_impulse = normal(face);
-                largest = largest.max(normal_impulse);
+                loads.add(normal_impulse);
                 let known = |p_CF: &Vector3, friction: Vector3| {
                     let p_BoF_B = X_WB.inverse_transform_point(&(active.p_WC + p_CF).into()).coords;
                     KnownPoint { p_BoF_B, normal_impulse, friction }
@@ -244,7 +245,7 @@ impl SpookStep {
                 }
             }
             if pair.kind == ContactKind::Points {
-                self.base.contacts.pairs.note_point_impulse(active.pair, largest);
+                self.base.contacts.pairs.note_point_loads(active.pair, loads);
             }
         }
     }
