@@ -3,13 +3,13 @@
 use super::CombinedMaterial;
 use crate::geometry::PointContacts;
 use crate::math::Vector3;
-use crate::solvers::{FaceInput, PatchBlock, PointLoads};
+use crate::solvers::{FaceInput, PatchBlock};
 
 /// The natural period of the masses on a near-rigid point, or on a row of a joint, as a fraction of a step
-/// (k = 4 pi^2 m / (beta dt)^2, with m the effective mass). A body then sinks by g dt^2 / 4000 under its
-/// own weight; under a thousand times its weight it sinks by 2.5 um in a step of a millisecond, and by 62
-/// um in one of five. Positions are rounded to 1e-16 m, so forces are accurate to 4e3 m / dt^2 times that:
-/// 4e-7 N for 1 kg and 1 ms. Stiffer springs would lose digits.
+/// (k = 4 pi^2 m / (beta dt)^2, with m the effective mass). A body then sinks by g dt^2 / 4000 under its own
+/// weight; under a thousand times its weight it sinks by 2.5 um in a step of a millisecond, and by 62 um in
+/// one of five. Positions are rounded to 1e-16 m, so forces are accurate to 4e3 m / dt^2 times that: 4e-7 N
+/// for 1 kg and 1 ms. Stiffer springs would lose digits.
 pub const NEAR_RIGID_BETA: f64 = 0.1;
 /// Largest speed at which overlapping rigid shapes separate [m/s]; full correction in one step would throw
 /// them apart.
@@ -19,9 +19,8 @@ pub const RECOVERY_SPEED_MAX: f64 = 0.1;
 const MASS_RATIO_MAX: f64 = 1e3;
 
 /// A point that can move along its normal by less than this part of the patch's translational inverse mass
-/// has a proportional part of its spring: its force would not change the motion, but hold it by friction.
-/// A finger on a slider touches a wall beside it in this way, and rounding decides whether the two
-/// overlap. [-]
+/// has a proportional part of its spring: its force would not change the motion, but hold it by friction. A
+/// finger on a slider touches a wall beside it in this way, and rounding decides whether the two overlap. [-]
 const MOVABLE_PART: f64 = 1e-9;
 
 /// Mean of the contact points: the patch point C [m, world]; `None` if there are none.
@@ -36,8 +35,8 @@ pub struct PointLoad {
     pub step: f64,
     /// Inverse effective mass of the patch [1/kg].
     pub inverse_mass: f64,
-    /// The loads of this pair's points in the previous step.
-    pub before: PointLoads,
+    /// The largest normal impulse of a point of this pair in the previous step [N s]; 0 if there was none.
+    pub impulse_before: f64,
 }
 
 /// Appends the contact points to `block`, about the patch point `p_WC`, as springs with fe0 = -k phi. k is
@@ -45,19 +44,15 @@ pub struct PointLoad {
 /// `inverse_mass(p_CF, n)` [1/kg] of a point along its normal. A point with phi > 0 pushes only if the step
 /// would close its gap.
 ///
-/// Near-rigid shapes that overlap separate at [`RECOVERY_SPEED_MAX`] and still carry any load. A spring under
-/// the impulse gamma ends its step at the depth gamma/(k dt). The depth that is due to the loads of the
-/// previous step is the deflection of the springs and has no bound. Depth beyond it counts for at most the
-/// recovery R of one step:
-///   fe0 = s min(-k phi, gamma_before/dt) + k min(r, R/64),   r the rest of -phi, or R if that is less.
-/// gamma_before is the largest load of a point of the pair, because points differ from step to step, and
-/// s <= 1 gives the points together no larger sum of squares of their forces than they had. R is v_max dt, or
-/// v_max dt sqrt(w/w_C) if that is less, with the inverse masses of the point and of the patch: a point that
-/// can hardly move along its normal would need a fast motion across it to part at v_max. Its recovery has no
-/// more energy than that of the bodies in translation.
-/// In a jam, where points push against each other, neither the recovery nor the loads that points take from
-/// each other may add up over the steps. For r > R/64 the stiffness is less than k, so that the force of the
-/// recovery is that of the bodies' masses, and not that of rigid springs ([`PatchBlock::recover`]).
+/// Near-rigid shapes that overlap separate at [`RECOVERY_SPEED_MAX`] and still carry any load. The depth that
+/// is due to the load of the previous step is the deflection of the spring and has no bound. Depth beyond it
+/// counts for at most the recovery of one step:
+///   fe0 = k min(-phi, v dt + gamma_before/(k dt)).
+/// v is v_max, or v_max sqrt(w/w_C) if that is less, with the inverse masses of the point and of the patch: a
+/// point that can hardly move along its normal would need a fast motion across it to part at v_max. Its
+/// recovery has no more energy than that of the bodies in translation.
+/// A spring under the impulse gamma ends its step at the depth gamma/(k dt), so the bound acts only on
+/// overlaps that are not due to a load.
 pub fn push_points(
     points: &PointContacts,
     p_WC: &Vector3,
@@ -72,7 +67,6 @@ pub fn push_points(
         let part = own / load.inverse_mass;
         if part < 1.0 { RECOVERY_SPEED_MAX * dt * part.max(0.0).sqrt() } else { RECOVERY_SPEED_MAX * dt }
     };
-    let mut square = 0.0;
     for ((p_WF, normal), phi) in points.p_WC.iter().zip(&points.normal).zip(&points.phi) {
         let p_CF = p_WF - p_WC;
         let (stiffness, elastic_force) = match material.point_stiffness {
@@ -82,10 +76,8 @@ pub fn push_points(
                 let w = own.max(load.inverse_mass / MASS_RATIO_MAX);
                 let movable = (own / (MOVABLE_PART * load.inverse_mass)).min(1.0);
                 let stiffness = if w > 0.0 { movable * rigid / w } else { 0.0 };
-                let elastic_force = (-stiffness * phi).min(load.before.largest / dt);
-                square += (dt * elastic_force.max(0.0)).powi(2);
-                block.push_recovery(recovery(own));
-                (stiffness, elastic_force)
+                let most = stiffness * recovery(own) + load.impulse_before / dt;
+                (stiffness, (-stiffness * phi).min(most))
             }
         };
         let spin_arm_squared = material.points.torsional_radius.powi(2);
@@ -94,9 +86,6 @@ pub fn push_points(
             block.push_rolling_friction(material.points.rolling_friction);
         }
     }
-    let before = load.before.square;
-    let share = if square > before { (before / square).sqrt() } else { 1.0 };
-    block.recover(share, points.phi.iter().map(|phi| -phi));
 }
 
 #[cfg(test)]
@@ -106,7 +95,7 @@ mod tests {
     use crate::solvers::{DissipationLaw, PatchLaw};
 
     /// Law: a point in a deep overlap parts at v_max, or with the energy of the translation, w_C v_max^2/2,
-    /// if it can hardly move along its normal: at v_max sqrt(w/w_C) then, less one 63rd by its spring. The
+    /// if it can hardly move along its normal: at v_max sqrt(w/w_C) then, less one 3949th by its spring. The
     /// load of the step before is carried in full.
     #[test]
     fn recoveries_have_the_energy_of_translation_at_most() {
@@ -132,17 +121,14 @@ mod tests {
                     friction_compliance: 0.0,
                 });
                 block.push_column(0, Vector6::ith(5, 1.0), 0.0);
-                let square = impulse_before * impulse_before;
-                let before = PointLoads { largest: impulse_before, square };
-                let load = PointLoad { step: dt, inverse_mass: translation, before };
+                let load = PointLoad { step: dt, inverse_mass: translation, impulse_before };
                 let w = part * translation;
                 push_points(&points, &Vector3::zeros(), &material, &load, |_, _| w, &mut block);
                 let (force, stiffness) = block.elastic_sums();
-                assert!((stiffness - rigid / (64.0 * w)).abs() < 1e-9 * stiffness);
+                assert!((stiffness - rigid / w).abs() < 1e-9 * stiffness);
                 // The implicit step v/w = dt (fe0 - load - dt k v)
                 let speed = dt * w * (force - impulse_before / dt) / (1.0 + dt * dt * stiffness * w);
-                let soft = dt * dt * rigid / 64.0;
-                let full = soft / (1.0 + soft);
+                let full = dt * dt * rigid / (1.0 + dt * dt * rigid);
                 let expected = RECOVERY_SPEED_MAX * part.min(1.0_f64).sqrt() * full;
                 assert!((speed - expected).abs() < 1e-9 * expected, "{part}: {speed} m/s and not {expected}");
             }

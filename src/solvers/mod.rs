@@ -16,7 +16,6 @@ mod line_search;
 mod partition;
 mod patch_block;
 pub mod quasistatic;
-mod recovery;
 mod rolling;
 #[cfg(test)]
 mod samples;
@@ -26,5 +25,4 @@ mod slip_directions;
 pub use box_row::BoxRow;
 pub use face_scheme::FaceScheme;
 pub use patch_block::{DissipationLaw, FaceInput, FrictionPart, PatchBlock, PatchLaw};
-pub use recovery::PointLoads;
 pub use slip_directions::SlipDirections;

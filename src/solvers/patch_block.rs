@@ -160,8 +160,6 @@ pub struct PatchBlock {
     divided: Vec<DividedFace>,
     /// The points that resist rolling.
     pub(super) rolling: Vec<RollingPoint>,
-    /// The recovery of each contact point within the step \[m\]; empty if there is none.
-    pub(super) recoveries: Vec<f64>,
     /// The faces that bounce in this step.
     pub(super) impacts: Vec<Impact>,
     /// The fraction of the restitution that does not gain energy [-].
@@ -206,7 +204,6 @@ impl PatchBlock {
             closure: Vec::new(),
             divided: Vec::new(),
             rolling: Vec::new(),
-            recoveries: Vec::new(),
             impacts: Vec::new(),
             bounce: 1.0,
             work_most: 0.0,
@@ -235,7 +232,6 @@ impl PatchBlock {
         self.closure.clear();
         self.divided.clear();
         self.rolling.clear();
-        self.recoveries.clear();
         self.impacts.clear();
         self.shares.clear();
         self.spins = false;
@@ -421,6 +417,11 @@ impl PatchBlock {
     /// The largest friction bound of a face or of a part of it [N s].
     pub fn largest_friction_bound(&self) -> f64 {
         self.lanes.iter().flat_map(|lanes| lanes.friction_bound.0).fold(0.0, f64::max)
+    }
+
+    /// The largest normal impulse of a face at the relative velocity V of C [N s].
+    pub fn largest_normal_impulse(&self, V: &SpatialVelocity) -> f64 {
+        (0..self.len).map(|face| self.normal_impulse(face, V)).fold(0.0, f64::max)
     }
 
     /// The normal impulse of a face at the relative velocity V of C [N s].

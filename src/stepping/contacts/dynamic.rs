@@ -78,7 +78,7 @@ impl DynamicContacts {
             }
             let V = patch.velocity(v);
             match scene.contact_pairs()[active.pair].kind {
-                ContactKind::Points => self.pairs.note_point_loads(active.pair, patch.point_loads(&V)),
+                ContactKind::Points => self.pairs.note_point_impulse(active.pair, patch.largest_normal_impulse(&V)),
                 ContactKind::PressureField => {
                     let missed = self.pairs.find_not_stopped(scene, active, &V, step, approached.unwrap_or(0.0));
                     self.missed = missed.or(self.missed);
@@ -440,7 +440,7 @@ impl DynamicContacts {
     ) {
         let ContactInput { scene, settings, data, .. } = *input;
         let step = settings.step();
-        let before = self.pairs.take_point_loads(index);
+        let impulse_before = self.pairs.take_point_impulse(index);
         let usual = step * (self.pairs.speed_bound(pair) + step * ACCELERATION_BOUND);
         if self.reached.searched(index).is_none() && self.pairs.is_far(index, pair, usual) {
             return;
@@ -469,7 +469,7 @@ impl DynamicContacts {
         columns.factor_masses(momentum_matrix);
         let translation = columns.mean_inverse_mass();
         let inverse_mass = |p_CF: &Vector3, n: &Vector3| columns.inverse_mass(p_CF, n);
-        let load = PointLoad { step, inverse_mass: translation, before };
+        let load = PointLoad { step, inverse_mass: translation, impulse_before };
         push_points(points, &p_WC, &pair.material, &load, inverse_mass, block);
         self.faces += points.len() as u32;
         self.active.push(ActivePatch { pair: index, p_WC, p_WBo });

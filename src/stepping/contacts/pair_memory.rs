@@ -6,7 +6,6 @@ use crate::geometry::{
 };
 use crate::math::{ByteReader, ByteWriter, BytesError, RigidTransform};
 use crate::scene::CollisionGeometry;
-use crate::solvers::PointLoads;
 
 /// Data of a pair that are kept from step to step.
 #[derive(Clone, Debug, Default)]
@@ -62,8 +61,8 @@ impl PairMemory {
 /// The loads of a pair that the next step needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Loads {
-    /// The loads of the points in the last step.
-    pub(super) points: PointLoads,
+    /// The largest normal impulse of a point in the last step [N s].
+    pub(super) point_impulse: f64,
     /// The elastic energy of the surface at the end of the last step \[J\]; `None` before the first.
     pub(super) energy: Option<f64>,
 }
@@ -207,11 +206,11 @@ impl Memories {
         }
     }
 
-    /// Takes the loads of the points of a pair, and sets them to zero.
-    pub(super) fn take_point_loads(&mut self, pair: usize) -> PointLoads {
+    /// Takes the largest normal impulse of a point [N s], and sets it to zero.
+    pub(super) fn take_point_impulse(&mut self, pair: usize) -> f64 {
         match self.slots[pair] {
-            NONE => PointLoads::default(),
-            slot => std::mem::take(&mut self.memories[slot as usize].loads.points),
+            NONE => 0.0,
+            slot => std::mem::take(&mut self.memories[slot as usize].loads.point_impulse),
         }
     }
 
@@ -219,26 +218,21 @@ impl Memories {
     pub(super) fn write(&self, writer: &mut ByteWriter) {
         let loads = || (0..self.slots.len()).map(|pair| self.loads(pair));
         writer.len(self.slots.len());
-        loads().for_each(|loads| writer.f64(loads.points.largest));
-        loads().for_each(|loads| writer.f64(loads.points.square));
+        loads().for_each(|loads| writer.f64(loads.point_impulse));
         loads().for_each(|loads| writer.optional(loads.energy));
     }
 
     /// Reads the output of [`Memories::write`] for a scene with at most this number of `pairs`.
     pub(super) fn read(&mut self, pairs: usize, reader: &mut ByteReader<'_>) -> Result<(), BytesError> {
-        let largest = reader.numbers()?;
-        if largest.len() > pairs {
+        let impulses = reader.numbers()?;
+        if impulses.len() > pairs {
             return Err(BytesError::Invalid);
-        }
-        let mut points = Vec::with_capacity(largest.len());
-        for largest in largest {
-            points.push(PointLoads { largest, square: reader.finite()? });
         }
         *self = Self::default();
         self.resize(pairs);
-        for (pair, points) in points.into_iter().enumerate() {
-            let loads = Loads { points, energy: reader.optional()? };
-            if loads.points == PointLoads::default() && loads.energy == Some(0.0) {
+        for (pair, point_impulse) in impulses.into_iter().enumerate() {
+            let loads = Loads { point_impulse, energy: reader.optional()? };
+            if loads.point_impulse == 0.0 && loads.energy == Some(0.0) {
                 self.idle.energy = loads.energy;
             } else if loads != Loads::default() {
                 self.of(pair).loads = loads;
@@ -268,7 +262,7 @@ mod tests {
         memories.clear_loads(&[0, 1], true);
         assert_eq!(memories.of(0).loads.energy, None, "no step before the first");
         memories.of(0).loads.energy = Some(3.0);
-        memories.of(1).loads.points = PointLoads { largest: 0.5, square: 0.3 };
+        memories.of(1).loads.point_impulse = 0.5;
         memories.end();
         memories
     }

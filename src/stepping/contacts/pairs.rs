@@ -13,7 +13,6 @@ use crate::math::{
 };
 use crate::multibody::Data;
 use crate::scene::{CollisionGeometry, ContactPair, Scene};
-use crate::solvers::PointLoads;
 
 /// A pair in contact, and its patch in the problem.
 #[derive(Clone, Copy, Debug)]
@@ -134,9 +133,9 @@ impl Pairs {
         &mut self.memory.of(pair).points
     }
 
-    /// Takes the loads of the points of the pair in the last step, and sets them to zero.
-    pub(in crate::stepping) fn take_point_loads(&mut self, pair: usize) -> PointLoads {
-        self.memory.take_point_loads(pair)
+    /// Takes the largest normal impulse of a point of the pair in the last step [N s], and sets it to zero.
+    pub(in crate::stepping) fn take_point_impulse(&mut self, pair: usize) -> f64 {
+        self.memory.take_point_impulse(pair)
     }
 
     /// Sets the pressures of the surface from the elastic forces of its faces at the end of the step \[N\],
@@ -195,9 +194,9 @@ impl Pairs {
         self.memory.of(pair).loads.energy = Some(energy);
     }
 
-    /// Stores the loads of the points of the pair in a step.
-    pub(in crate::stepping) fn note_point_loads(&mut self, pair: usize, loads: PointLoads) {
-        self.memory.of(pair).loads.points = loads;
+    /// Stores the largest normal impulse of a point of the pair in a step [N s].
+    pub(in crate::stepping) fn note_point_impulse(&mut self, pair: usize, impulse: f64) {
+        self.memory.of(pair).loads.point_impulse = impulse;
     }
 
     /// Writes the data that the next step takes from the last one: the impulses of points and the elastic

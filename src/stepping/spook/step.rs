@@ -9,7 +9,6 @@ use super::memory::{ContactMemory, KnownPoint};
 use crate::math::{BodyIndex, ByteReader, ByteWriter, BytesError, SpatialForce, Vector3};
 use crate::multibody::{Data, Model};
 use crate::scene::{ContactKind, ContactPair, Scene};
-use crate::solvers::PointLoads;
 use crate::solvers::complementarity::{
     ComplementarityProblem, ContactSolver, FaceRows, FrictionLaw, PatchInput, TangentInput, Tangents, net_impulse,
 };
@@ -229,10 +228,10 @@ impl SpookStep {
             let normal = |face: &FaceRows| face.normal_row.map_or(0.0, |row| self.impulses[row]);
             let sum = faces.iter().filter(|face| face.pushes).map(normal).sum();
             self.memory.push_pair(active.pair, sum);
-            let mut loads = PointLoads::default();
+            let mut largest = 0.0_f64;
             for face in faces {
                 let normal_impulse = normal(face);
-                loads.add(normal_impulse);
+                largest = largest.max(normal_impulse);
                 let known = |p_CF: &Vector3, friction: Vector3| {
                     let p_BoF_B = X_WB.inverse_transform_point(&(active.p_WC + p_CF).into()).coords;
                     KnownPoint { p_BoF_B, normal_impulse, friction }
@@ -245,7 +244,7 @@ impl SpookStep {
                 }
             }
             if pair.kind == ContactKind::Points {
-                self.base.contacts.pairs.note_point_loads(active.pair, loads);
+                self.base.contacts.pairs.note_point_impulse(active.pair, largest);
             }
         }
     }

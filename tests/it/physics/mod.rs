@@ -12,7 +12,6 @@ mod fast_bodies;
 mod free_flight;
 mod friction_errors;
 mod held_pushes;
-mod jams;
 mod link_origins;
 mod planar_push;
 mod pushes;
