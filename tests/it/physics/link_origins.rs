@@ -265,7 +265,7 @@ fn falling_rod(modulus: f64, mass: f64, yaw: f64, step: f64) -> Vec<f64> {
     let pose = RigidTransform::from_parts(Vector3::new(0.0, 0.0, 0.06).into(), turn);
     let shape = (Shape::Box { size }, box_inertia(mass, &size));
     let mut simulation =
-        body(shape, &compliant(modulus, 10.0, 0.3), Vector3::zeros(), (pose, SpatialVelocity::ZERO), step);
+        body(shape, &compliant(modulus, 10.0, 0.0), Vector3::zeros(), (pose, SpatialVelocity::ZERO), step);
     (0..(0.4 / step) as u32)
         .map(|_| {
             simulation.step(&JointCommand::default()).expect("a step");
@@ -277,8 +277,7 @@ fn falling_rod(modulus: f64, mass: f64, yaw: f64, step: f64) -> Vec<f64> {
 /// Rods that fall do so alike in every direction. The effective masses of contacts decide whether a step
 /// resolves them.
 ///
-/// Tolerance: friction is right to 1 %, and whether a round of it is taken depends on rounding; 0.4 um
-/// remain.
+/// Tolerance: without friction, whose rounds depend on rounding, 0.9 um remain in long steps on soft ground.
 ///
 /// Regression: effective masses were those of the mass matrix' diagonal, with 44 um between 0 and 45
 /// degrees.
@@ -290,7 +289,7 @@ fn rods_fall_alike_in_every_direction() {
             let turned = falling_rod(modulus, mass, yaw, step);
             let error = straight.iter().zip(&turned).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
             println!("{modulus:e} Pa, {mass} kg, {step} s, {yaw:.2} rad: {error:.1e} m");
-            assert!(error < 1e-5, "{modulus:e} Pa, {mass} kg, {step} s, {yaw:.2} rad: {error:e} m");
+            assert!(error < 3e-6, "{modulus:e} Pa, {mass} kg, {step} s, {yaw:.2} rad: {error:e} m");
         }
     }
 }
