@@ -196,7 +196,7 @@ pub(super) fn read_scene(tree: &Tree) -> Result<SceneSpec, SceneError> {
     let mut models = Vec::new();
     for node in list(listed, "`models`")? {
         models.extend(read_model(node)?);
-        SceneError::check_models(&scene.place, models.len())?;
+        SceneError::check_models(scene.place, models.len())?;
     }
     for (number, model) in models.iter().enumerate() {
         if let Some(first) = models[..number].iter().find(|first| first.name.name == model.name.name) {

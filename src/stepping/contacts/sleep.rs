@@ -34,8 +34,8 @@ impl Sleepers {
     pub(in crate::stepping) fn is_asleep(&self, tree: usize) -> bool {
         self.any && self.asleep[tree]
     }
-    /// Whether the contact of a pair stays as it was: one of its bodies sleeps, and the other one sleeps, too,
-    /// or does not move.
+    /// Whether the contact of a pair stays as it was: one of its bodies sleeps, and the other one sleeps,
+    /// too, or does not move.
     pub(super) fn holds(&self, pair: &ContactPair) -> bool {
         if !self.any {
             return false;
