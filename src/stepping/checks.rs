@@ -1,10 +1,15 @@
 //! Checks of the arguments of a simulation.
 
 use super::error::SimulationError;
-use super::settings::{ContactScheme, DissipationModel, DynamicStepping, StepSettings, Stepping, UnactuatedInertia};
+use super::settings::{
+    ContactScheme, DENSE_DOFS_MAX, DissipationModel, DynamicStepping, StepSettings, Stepping, UnactuatedInertia,
+};
 use crate::contact::{FaceFriction, PointProperties};
 use crate::multibody::{Model, State};
 use crate::scene::{ContactPair, Scene};
+
+/// The largest number of threads of a step.
+const THREADS_MAX: usize = 256;
 
 /// A setting, by its key in scene files, and the modes whose steps use it.
 struct Use {
@@ -83,6 +88,7 @@ pub(super) fn check_state(model: &Model, state: &State) -> Result<(), Simulation
 pub(super) fn check_steps(scene: &Scene, settings: &StepSettings) -> Result<(), SimulationError> {
     check_settings(settings)?;
     settings.stepping.check_size(scene.model().nv())?;
+    check_trees(scene.model())?;
     if !matches!(settings.stepping, Stepping::Quasistatic(_)) {
         scene.model().check_mass()?;
     }
@@ -98,6 +104,14 @@ pub(super) fn check_steps(scene: &Scene, settings: &StepSettings) -> Result<(), 
         }
         _ => check_points(scene),
     }
+}
+
+/// Checks that no tree of bodies is too large for its mass matrix.
+fn check_trees(model: &Model) -> Result<(), SimulationError> {
+    let Some(tree) = model.trees().iter().find(|tree| tree.len() > DENSE_DOFS_MAX) else { return Ok(()) };
+    let first = model.joints().iter().find(|joint| joint.v_start == tree.start && joint.kind.nv() > 0);
+    let body = first.map(|joint| model.bodies()[joint.child].name.clone()).unwrap_or_default();
+    Err(SimulationError::TreeSize { body, dofs: tree.len(), most: DENSE_DOFS_MAX })
 }
 
 /// Checks that a scene has no loop closures, which have no force in the continuous model.
@@ -206,6 +220,9 @@ fn check_settings(settings: &StepSettings) -> Result<(), SimulationError> {
         false => Err(SimulationError::Setting { setting, value }),
     };
     positive("step", settings.step())?;
+    if settings.threads > THREADS_MAX {
+        return Err(SimulationError::Threads { threads: settings.threads, most: THREADS_MAX });
+    }
     positive("stiction_tolerance", settings.stiction_tolerance)?;
     match settings.stepping {
         Stepping::Dynamic(options) => {

@@ -103,17 +103,17 @@ impl DynamicStep {
     }
 
     /// Writes the data that the next step takes from the last one, besides the velocities.
-    pub(super) fn write_memory(&self, writer: &mut ByteWriter) {
+    pub(super) fn write_memory(&self, model: &Model, writer: &mut ByteWriter) {
         self.contacts.pairs.write_memory(writer);
         if self.options.sleep.is_some() {
-            self.contacts.sleep.write(writer);
+            self.contacts.sleep.write(model, &self.solution, writer);
         }
     }
     /// Reads the output of [`DynamicStep::write_memory`].
     pub(super) fn read_memory(&mut self, scene: &Scene, reader: &mut ByteReader<'_>) -> Result<(), BytesError> {
         self.contacts.pairs.read_memory(scene, reader)?;
         match self.options.sleep {
-            Some(_) => self.contacts.sleep.read(scene, reader),
+            Some(_) => self.contacts.sleep.read(scene, &mut self.solution, reader),
             None => Ok(()),
         }
     }
@@ -377,15 +377,27 @@ impl DynamicStep {
         let world = world(input, &self.options, (&self.free, &self.ahead), data);
         self.contacts.begin(input.scene.contact_pairs().len());
         self.contacts.assemble(&world, &mut self.problem);
-        if self.contacts.sleep.any() {
-            self.solution.resize(self.problem.size(), 0.0);
-            for (tree, dofs) in input.scene.model().trees().iter().enumerate() {
-                if self.contacts.sleep.is_asleep(tree) {
-                    self.problem.free[dofs.clone()].copy_from_slice(&self.solution[dofs.clone()]);
-                }
+        self.know_free(input.scene);
+        Ok(moved)
+    }
+
+    /// Enters the velocities that are known without a solve: those of free motion of bodies that carry no
+    /// links, whose joints may have dampers and springs, and those of the last solve of bodies that sleep.
+    fn know_free(&mut self, scene: &Scene) {
+        let model = scene.model();
+        self.solution.resize(self.problem.size(), 0.0);
+        for joint in scene.free_bodies().iter().filter_map(|body| model.free_joint(*body)) {
+            let tree = model.tree_of_dof()[joint.v_start];
+            let dofs = model.trees()[tree].clone();
+            let known = &mut self.problem.free[dofs.clone()];
+            if self.contacts.sleep.is_asleep(tree) {
+                known.copy_from_slice(&self.solution[dofs]);
+            } else if dofs.len() == 6 && self.free.moved(tree) {
+                known.copy_from_slice(&self.free.base.v[dofs]);
+            } else {
+                known.fill(f64::NAN);
             }
         }
-        Ok(moved)
     }
 
     /// The bodies that sleep stay where they are. Their velocities of the last solve, with which their
@@ -427,6 +439,8 @@ impl DynamicStep {
             self.contacts.pairs.restore_loads();
             self.problem.clear_patches();
             self.contacts.assemble(&world, &mut self.problem);
+            // Bodies that slept may be awake now
+            self.know_free(input.scene);
         }
         farther
     }
@@ -469,15 +483,6 @@ impl DynamicStep {
                 let momentum = dot(M.row(i), &from[tree.clone()]);
                 let impulse = if free { 0.0 } else { dt * (self.forces[i] - data.coriolis[i]) };
                 problem.momentum[i] = momentum + impulse;
-            }
-        }
-        for body in scene.free_bodies() {
-            let Some(joint) = model.free_joint(*body) else { continue };
-            let tree = model.tree_of_dof()[joint.v_start];
-            let dofs = model.trees()[tree].clone();
-            // Only bodies that carry no links: the joints of links may have dampers and springs
-            if dofs.len() == 6 && self.free.moved(tree) {
-                problem.free[dofs.clone()].copy_from_slice(&self.free.base.v[dofs]);
             }
         }
         self.free.reference(model, state, dt, &mut self.reference);

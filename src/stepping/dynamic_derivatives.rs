@@ -14,7 +14,7 @@ use super::external::ExternalWrenches;
 use super::input::{StepInput, StepStart};
 use super::joint_rows::standing_target;
 use super::result::StepResult;
-use super::settings::ContactScheme;
+use super::settings::{ContactScheme, DENSE_DOFS_MAX};
 use super::simulation::Simulation;
 use crate::multibody::{Data, FreeMotion, State, displacement, integrate, kinematics};
 use crate::scene::{ContactKind, Scene};
@@ -47,6 +47,14 @@ pub enum DynamicDerivativeError {
     /// The simulation controls the error of its steps, so the lengths of their parts change with the state.
     #[error("steps with error control have no derivatives: remove error_control")]
     ErrorControl,
+    /// More degrees of freedom than the matrices of the derivatives may have.
+    #[error("the scene has {dofs} degrees of freedom; derivatives are of at most {most}: remove models")]
+    Size {
+        /// Those of the scene.
+        dofs: usize,
+        /// The largest number.
+        most: usize,
+    },
     /// The contact scheme does not end with the minimum of a convex cost.
     #[error("steps of the contact scheme {scheme} have no derivatives: use lagged, similar or sap")]
     Scheme {
@@ -149,6 +157,9 @@ impl DynamicDerivatives {
     pub fn new(simulation: &Simulation) -> Result<Self, DynamicDerivativeError> {
         let step = simulation.dynamic_step().ok_or(DynamicDerivativeError::NotDynamic)?;
         let (n, joints) = (simulation.scene().model().nv(), simulation.scene().joints().len());
+        if n > DENSE_DOFS_MAX {
+            return Err(DynamicDerivativeError::Size { dofs: n, most: DENSE_DOFS_MAX });
+        }
         let columns = 2 * n + joints;
         Ok(Self {
             step: step.clone(),
@@ -180,7 +191,8 @@ impl DynamicDerivatives {
     /// with [`FrictionBound::Solved`](super::FrictionBound::Solved) is taken as fixed: a nearby step that
     /// needs one more differs by up to 1 % of its friction. With
     /// [`FrictionBound::Lagged`](super::FrictionBound::Lagged) and with the schemes similar and sap, a step
-    /// has one solve.
+    /// has one solve. Bodies that sleep count as awake: their derivatives are those of a step that solves for
+    /// them.
     ///
     /// # Errors
     /// A simulation that does not take dynamic steps, or that controls their error; a scheme without a convex

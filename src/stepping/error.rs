@@ -31,6 +31,26 @@ pub enum SimulationError {
         /// The remedy.
         way_out: String,
     },
+    /// A tree of bodies with more degrees of freedom than its mass matrix may have.
+    #[error(
+        "`{body}` and the bodies that joints and welds connect to it have {dofs} degrees of freedom; at most {most} are simulated: make joints `fixed`, or do not weld models to each other"
+    )]
+    TreeSize {
+        /// The first body.
+        body: String,
+        /// The degrees of freedom of the tree.
+        dofs: usize,
+        /// The largest number.
+        most: usize,
+    },
+    /// More threads than a step may have.
+    #[error("`threads` is {threads}; a step has at most {most}: use as many as the computer has processors")]
+    Threads {
+        /// The number in the settings.
+        threads: usize,
+        /// The largest number.
+        most: usize,
+    },
     /// A setting that is out of range, such as a step of zero.
     #[error("{setting} is {value}; it must be positive and finite")]
     Setting {

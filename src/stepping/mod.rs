@@ -1,4 +1,4 @@
-//! Time stepping. This module uses no clock, files, threads or ROS.
+//! Time stepping. This module uses no clock, files or ROS. Its dynamic steps may use threads.
 
 mod checkpoint;
 mod checks;

@@ -129,7 +129,7 @@ pub const QUASISTATIC_STEP_MAX: f64 = 1.0;
 
 /// The largest number of degrees of freedom of a scene whose steps have matrices of all of them; one then
 /// takes 72 MB.
-const DENSE_DOFS_MAX: usize = 3_000;
+pub(super) const DENSE_DOFS_MAX: usize = 3_000;
 /// The same with matrices of the trees of bodies and of the contacts between them.
 const SPARSE_DOFS_MAX: usize = 15_000;
 

@@ -303,7 +303,7 @@ impl Simulation {
         write_velocities(&self.V_before, &mut writer);
         self.result.write(&mut writer);
         writer.u64(self.control.next_ns);
-        self.stepper.write_memory(&mut writer);
+        self.stepper.write_memory(self.scene.model(), &mut writer);
         Checkpoint::new(self.signature().clone(), &self.settings(), self.step_count, writer.into_bytes())
     }
 

@@ -35,8 +35,9 @@ pub struct StepReport {
     /// In quasistatic steps, the number of the step's programs that Clarabel solved because the cone engine
     /// did not converge.
     pub solver_fallbacks: u32,
-    /// The number of times a step was solved again with friction bounds from its own normal impulses. 0 in
-    /// quasistatic steps, which include such solves in `solver_iterations`.
+    /// The number of times a step was solved again with friction bounds from its own normal impulses: the
+    /// largest of its islands, summed if the step was solved again as a whole. 0 in quasistatic steps, which
+    /// include such solves in `solver_iterations`.
     pub friction_rounds: u32,
     /// In dynamic steps of the scheme [`ContactScheme::Lagged`], the largest remaining difference of a pair's
     /// friction from Coulomb's law, as a fraction of its limit [-]; infinite if friction acts without a

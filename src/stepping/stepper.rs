@@ -130,11 +130,11 @@ impl Stepper {
     }
 
     /// Writes the data that the next step takes from the last one.
-    pub(super) fn write_memory(&self, writer: &mut ByteWriter) {
+    pub(super) fn write_memory(&self, model: &Model, writer: &mut ByteWriter) {
         match self {
-            Self::Dynamic(step) => step.write_memory(writer),
+            Self::Dynamic(step) => step.write_memory(model, writer),
             Self::Quasistatic(step) => step.write_memory(writer),
-            Self::Spook(step) => step.write_memory(writer),
+            Self::Spook(step) => step.write_memory(model, writer),
             Self::Continuous(step) => step.write_memory(writer),
         }
     }

@@ -22,13 +22,13 @@ use isobar::geometry::{
 };
 use isobar::io::package::PackageMap;
 use isobar::io::scene_file;
-use isobar::math::{BodyIndex, Matrix3, RigidTransform, SpatialForce, SpatialInertia, Vector3};
+use isobar::math::{BodyIndex, Index, Matrix3, RigidTransform, SpatialForce, SpatialInertia, Vector3};
 use isobar::scene::SceneBuilder;
 use isobar::solvers::complementarity::{ComplementaritySettings, ComplementaritySolver, FrictionLaw};
 use isobar::solvers::quasistatic::{FrictionCone, QuasistaticSettings, QuasistaticSolver};
 use isobar::stepping::{
-    ContinuousStepping, DynamicStepping, ErrorControl, JointCommand, Simulation, Snapshot, SpookStepping, StepSettings,
-    Stepping,
+    ContinuousStepping, DynamicStepping, ErrorControl, JointCommand, Simulation, Sleep, Snapshot, SpookStepping,
+    StepSettings, Stepping,
 };
 
 thread_local! {
@@ -249,8 +249,8 @@ fn notched() -> SurfaceMesh {
 }
 
 /// Allocations of 500 steps after 500 others, with rigid `shapes` piled on a rigid half space at their
-/// heights.
-fn allocations_of_pile(shapes: &[(Shape, f64)]) -> u64 {
+/// heights, which sleep under the conditions of `sleep`.
+fn allocations_of_pile(shapes: &[(Shape, f64)], sleep: Option<Sleep>) -> u64 {
     let rigid = ContactProperties { compliant: Some(false), ..ContactProperties::default() };
     let mut builder = SceneBuilder::new();
     let identity = RigidTransform::identity();
@@ -265,7 +265,9 @@ fn allocations_of_pile(shapes: &[(Shape, f64)]) -> u64 {
     for (body, (_, z)) in scene.free_bodies().iter().zip(shapes) {
         scene.model().set_free_body_pose(&mut state, *body, &RigidTransform::translation(0.0, 0.0, *z));
     }
-    let mut simulation = Simulation::new(scene, state, StepSettings::default()).expect("a simulation");
+    let stepping = Stepping::Dynamic(DynamicStepping { sleep, ..DynamicStepping::default() });
+    let settings = StepSettings { stepping, ..StepSettings::default() };
+    let mut simulation = Simulation::new(scene, state, settings).expect("a simulation");
     let (mut snapshot, command) = (Snapshot::default(), JointCommand::default());
     let mut before = 0;
     for step in 0..1000 {
@@ -276,7 +278,9 @@ fn allocations_of_pile(shapes: &[(Shape, f64)]) -> u64 {
         simulation.snapshot_into(&mut snapshot);
         assert!(report.faces > 0);
     }
-    allocations() - before
+    let new = allocations() - before;
+    assert_eq!(simulation.is_asleep(BodyIndex::from_usize(1)), sleep.is_some());
+    new
 }
 
 /// Rigid contact allocates nothing between boxes, meshes, balls and half spaces, nor for an overlap that
@@ -285,16 +289,17 @@ fn allocations_of_pile(shapes: &[(Shape, f64)]) -> u64 {
 fn steady_rigid_contact_allocates_nothing() {
     let cube = Shape::Box { size: Vector3::repeat(0.1) };
     let stack = [(cube.clone(), 0.05), (cube.clone(), 0.15), (cube.clone(), 0.25)];
-    assert_eq!(allocations_of_pile(&stack), 0);
+    assert_eq!(allocations_of_pile(&stack, None), 0);
+    assert_eq!(allocations_of_pile(&stack, Some(Sleep { speed: 1e-3, time: 0.2 })), 0);
     // A matrix by blocks
     let tower: Vec<_> = (0..14).map(|number| (cube.clone(), 0.05 + 0.1 * f64::from(number))).collect();
-    assert_eq!(allocations_of_pile(&tower), 0);
+    assert_eq!(allocations_of_pile(&tower, None), 0);
     let mesh = Shape::Mesh(Arc::new(notched()));
     let pile = [(mesh.clone(), 0.05), (Shape::Sphere { radius: 0.03 }, 0.05 + 0.03 * 1.118_033_988_749_895)];
-    assert_eq!(allocations_of_pile(&pile), 0);
-    assert_eq!(allocations_of_pile(&[(cube.clone(), 0.05), (mesh, 0.15)]), 0);
+    assert_eq!(allocations_of_pile(&pile, None), 0);
+    assert_eq!(allocations_of_pile(&[(cube.clone(), 0.05), (mesh, 0.15)], None), 0);
     let cylinder = Shape::Cylinder { radius: 0.03, length: 0.08 };
-    assert_eq!(allocations_of_pile(&[(cube, 0.05), (cylinder, 0.14)]), 0);
+    assert_eq!(allocations_of_pile(&[(cube, 0.05), (cylinder, 0.14)], None), 0);
 }
 
 /// Consecutive quasistatic steps of an arm that stacks ten cubes: the second round needs no more memory than

@@ -58,6 +58,8 @@ mod scene_includes;
 mod scene_meshes;
 mod sdformat;
 mod shipped_robots;
+mod size_limits;
+mod sleep;
 mod spatula_slip;
 mod start_scenes;
 mod tidy;

@@ -56,7 +56,7 @@ pub(super) fn assemble(
     options: &LoadOptions,
     refinement: Option<f64>,
 ) -> Result<LoadedScene, SceneError> {
-    check_count(spec, spec.models.len())?;
+    SceneError::check_models(&spec.place, spec.models.len())?;
     let mut warnings = spec.warnings.clone();
     let needs_mass = !matches!(spec.stepping.mode, SteppingMode::Quasistatic);
     let mut models = spec
@@ -185,14 +185,6 @@ fn continuous(spec: &SceneSpec) -> ContinuousStepping {
         dissipation: spec.contact.dynamic.dissipation,
         tolerance: spec.stepping.error_control.map_or(tolerance, |control| control.tolerance),
     }
-}
-
-/// Refuses scenes with too many models.
-fn check_count(spec: &SceneSpec, has: usize) -> Result<(), SceneError> {
-    let most = limits::MODELS_MAX;
-    let problem = format!("the scene has {has} models; at most {most} are simulated: remove models");
-    let refused = SceneError::Conflict { place: spec.place.clone(), problem };
-    if has <= most { Ok(()) } else { Err(refused) }
 }
 
 /// Refuses models and scenes with too many degrees of freedom.

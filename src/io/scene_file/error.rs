@@ -4,6 +4,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::io::limits::MODELS_MAX;
+
 /// A place in a scene file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
@@ -25,6 +27,15 @@ impl Place {
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}:{}", self.file.display(), self.line, self.column)
+    }
+}
+
+impl SceneError {
+    /// Refuses a scene with `has` models, if these are too many.
+    pub(super) fn check_models(place: &Place, has: usize) -> Result<(), Self> {
+        let most = MODELS_MAX;
+        let problem = || format!("the scene has {has} models; at most {most} are simulated: remove models");
+        if has <= most { Ok(()) } else { Err(Self::Conflict { place: place.clone(), problem: problem() }) }
     }
 }
 

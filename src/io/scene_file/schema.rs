@@ -192,8 +192,12 @@ pub(super) fn read_scene(tree: &Tree) -> Result<SceneSpec, SceneError> {
     let scene = Section::new(&tree.scene, "the scene", &SCENE_KEYS)?;
     scene.check_prose("description")?;
     let stepping = read_stepping(&scene)?;
-    let models = list(scene.require("models", "models: [{ name: arm, urdf: arm.urdf, weld: {} }]")?, "`models`")?;
-    let models = models.iter().map(read_model).collect::<Result<Vec<_>, _>>()?.concat();
+    let listed = scene.require("models", "models: [{ name: arm, urdf: arm.urdf, weld: {} }]")?;
+    let mut models = Vec::new();
+    for node in list(listed, "`models`")? {
+        models.extend(read_model(node)?);
+        SceneError::check_models(scene.place, models.len())?;
+    }
     for (number, model) in models.iter().enumerate() {
         if let Some(first) = models[..number].iter().find(|first| first.name.name == model.name.name) {
             let problem = format!("a model `{}` exists already ({}); rename one", model.name.name, first.name.place);

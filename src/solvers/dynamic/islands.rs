@@ -201,9 +201,12 @@ impl<'a> Part<'a> {
         let known = |span: &Span| self.problem.free[span.dofs.clone()].iter().all(|v| !v.is_nan());
         self.island.patches.is_empty() && self.island.rows.is_empty() && self.spans().all(known)
     }
-    /// Whether its velocities are held ([`ContactProblem::hold`]).
+    /// Whether its velocities are held ([`ContactProblem::hold_blocks`]).
     pub(super) fn is_held(self) -> bool {
-        self.islands.blocks[self.island.blocks.clone()].iter().any(|block| self.problem.is_held(*block as usize))
+        let mut blocks = self.islands.blocks[self.island.blocks.clone()].iter();
+        let held = |block: &u32| self.problem.is_held(*block as usize);
+        debug_assert!(blocks.clone().all(held) || !blocks.clone().any(held), "an island that is held in part");
+        blocks.all(held)
     }
     /// The velocities of a span without any patch or row, if the caller of the solver knows them.
     pub(super) fn free(self, span: &Span) -> &'a [f64] {

@@ -83,9 +83,10 @@ impl ContactProblem {
     pub fn keep_patches(&mut self) {
         std::mem::swap(&mut self.patches, &mut self.patches_before);
     }
-    /// Holds a block: its island keeps the velocities `free`, and the impulses of its patches.
-    pub fn hold(&mut self, block: usize) {
-        self.held[block] = true;
+    /// Holds some blocks and no others: their islands keep the velocities `free`, and the impulses of their
+    /// patches. Patches couple them only to each other.
+    pub fn hold_blocks(&mut self, is_held: impl Fn(usize) -> bool) {
+        self.held.iter_mut().enumerate().for_each(|(block, held)| *held = is_held(block));
     }
     /// Whether a block is held.
     pub(super) fn is_held(&self, block: usize) -> bool {

@@ -179,12 +179,12 @@ impl NewtonSolver {
             }
             return Ok(());
         }
+        workers.iter_mut().for_each(|worker| worker.done.clear());
         let next = AtomicUsize::new(0);
         let start = &*v;
         let (states_now, islands_now) = (&*states, &*islands);
         let work = |worker: &mut Worker| {
             let Worker { solver, v, done } = worker;
-            done.clear();
             v.resize(start.len(), 0.0);
             if solver.prepare(problem).is_err() {
                 return; // the solver of the caller has accepted the problem
@@ -203,8 +203,11 @@ impl NewtonSolver {
         };
         std::thread::scope(|scope| {
             let Some((own, others)) = workers.split_first_mut() else { return };
-            for worker in others {
-                scope.spawn(|| work(worker));
+            for worker in others.iter_mut().take(some - 1) {
+                // If the system refuses a thread, the others do its work
+                if std::thread::Builder::new().spawn_scoped(scope, || work(worker)).is_err() {
+                    break;
+                }
             }
             work(own);
         });

@@ -31,7 +31,8 @@ impl Pairs {
             .all_mut()
             .filter_map(|(pair, memory)| Some((&scene.contact_pairs()[pair as usize], query_of(pair).ok()?, memory)))
             .collect();
-        let size = jobs.len().div_ceil(threads * PARTS).max(1);
+        let size = jobs.len().div_ceil(threads.saturating_mul(PARTS)).max(1);
+        let helpers = jobs.len().div_ceil(size).saturating_sub(1);
         let parts = Mutex::new(jobs.chunks_mut(size));
         let (parts, X_WG) = (&parts, &*X_WG);
         let work = |workspace: &mut RigidWorkspace| {
@@ -44,8 +45,11 @@ impl Pairs {
         };
         std::thread::scope(|scope| {
             let Some((own, others)) = workspaces.split_first_mut() else { return };
-            for workspace in others {
-                scope.spawn(|| work(workspace));
+            for workspace in others.iter_mut().take(helpers) {
+                // If the system refuses a thread, the others do its work
+                if std::thread::Builder::new().spawn_scoped(scope, || work(workspace)).is_err() {
+                    break;
+                }
             }
             work(own);
         });

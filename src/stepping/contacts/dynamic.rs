@@ -152,11 +152,14 @@ impl DynamicContacts {
         let acceleration = (0.5 * ACCELERATION_BOUND).max(scene.model().gravity_W().norm());
         let way = (input.settings.step(), acceleration);
         let near = self.pairs.select(scene, way, input.path().is_some(), self.reached.all_searched());
-        if self.first && sleep.is_some() {
-            self.sleep.find(scene, &near, |pair| self.pairs.may_touch(pair));
+        if sleep.is_some() {
+            // The motion of a solve may reach farther than the speeds of the start let expect
+            let touches =
+                |index: usize, pair: &ContactPair| self.pairs.may_touch(pair) || self.reached.searched(index).is_some();
+            self.sleep.find(scene, &near, touches);
+            problem.hold_blocks(|tree| self.sleep.is_asleep(tree));
         }
         self.first = false;
-        (0..problem.blocks().len()).filter(|tree| self.sleep.is_asleep(*tree)).for_each(|tree| problem.hold(tree));
         self.find_ahead(input, &near);
         for index in &near {
             let index = *index as usize;

@@ -2,6 +2,7 @@
 //! neighbours have been, too. They stay where they are, and their contacts are not computed.
 
 use crate::math::{ByteReader, ByteWriter, BytesError, Index};
+use crate::multibody::Model;
 use crate::scene::{ContactPair, Scene};
 use crate::stepping::settings::Sleep;
 
@@ -16,7 +17,9 @@ pub(in crate::stepping) struct Sleepers {
     /// present step.
     slow: Vec<u32>,
     slow_before: Vec<u32>,
+    /// The trees that sleep, and those that slept before the present step.
     asleep: Vec<bool>,
+    asleep_before: Vec<bool>,
     any: bool,
 }
 
@@ -31,10 +34,15 @@ impl Sleepers {
     pub(in crate::stepping) fn is_asleep(&self, tree: usize) -> bool {
         self.any && self.asleep[tree]
     }
-    /// Whether the contact of a pair stays as it was: one of its bodies sleeps, and no other one is awake.
+    /// Whether the contact of a pair stays as it was: one of its bodies sleeps, and the other one sleeps,
+    /// too, or does not move.
     pub(super) fn holds(&self, pair: &ContactPair) -> bool {
-        let sleeps = |tree: u32| tree != NONE && self.asleep[tree as usize];
-        self.any && [pair.A, pair.B].into_iter().any(|geometry| sleeps(self.tree_of[geometry.to_usize()]))
+        if !self.any {
+            return false;
+        }
+        let trees = [pair.A, pair.B].map(|geometry| self.tree_of[geometry.to_usize()]);
+        let moving = || trees.into_iter().filter(|tree| *tree != NONE);
+        moving().next().is_some() && moving().all(|tree| self.asleep[tree as usize])
     }
 
     /// All bodies are awake, and are observed anew.
@@ -47,10 +55,13 @@ impl Sleepers {
     /// Starts a step that can be undone.
     pub(super) fn keep(&mut self) {
         self.slow_before.clone_from(&self.slow);
+        self.asleep_before.clone_from(&self.asleep);
     }
     /// Undoes the step, because it has failed.
     pub(super) fn restore(&mut self) {
         self.slow.clone_from(&self.slow_before);
+        self.asleep.clone_from(&self.asleep_before);
+        self.any = self.asleep.iter().any(|asleep| *asleep);
     }
 
     /// Finds the bodies that have been slow for long enough before a step of length `step` \[s\]. `speeds`
@@ -79,8 +90,9 @@ impl Sleepers {
     }
 
     /// Of the bodies that [`Sleepers::observe`] has found, those sleep that are not connected by `near`
-    /// pairs, for which `may_touch` is true, to a body that is awake.
-    pub(super) fn find(&mut self, scene: &Scene, near: &[u32], may_touch: impl Fn(&ContactPair) -> bool) {
+    /// pairs, for which `may_touch` is true, to a body that is awake. A further call with more pairs that may
+    /// touch wakes more bodies.
+    pub(super) fn find(&mut self, scene: &Scene, near: &[u32], may_touch: impl Fn(usize, &ContactPair) -> bool) {
         let Self { tree_of, asleep, any, .. } = self;
         let mut wakes = asleep.iter().any(|asleep| *asleep);
         while wakes {
@@ -89,7 +101,7 @@ impl Sleepers {
                 let pair = &scene.contact_pairs()[*index as usize];
                 let [a, b] = [pair.A, pair.B].map(|geometry| tree_of[geometry.to_usize()] as usize);
                 let (Some(of_a), Some(of_b)) = (asleep.get(a), asleep.get(b)) else { continue };
-                if of_a != of_b && may_touch(pair) {
+                if of_a != of_b && may_touch(*index as usize, pair) {
                     (asleep[a], asleep[b]) = (false, false);
                     wakes = true;
                 }
@@ -121,23 +133,46 @@ impl Sleepers {
         self.slow.resize(count, 0);
         self.slow_before.resize(count, 0);
         self.asleep.resize(count, false);
+        self.asleep_before.resize(count, false);
     }
 
-    /// Writes the data that the next step takes from the last ones.
-    pub(in crate::stepping) fn write(&self, writer: &mut ByteWriter) {
+    /// Writes the data that the next step takes from the last ones, with the velocities of the last
+    /// `solution` for bodies that sleep.
+    pub(in crate::stepping) fn write(&self, model: &Model, solution: &[f64], writer: &mut ByteWriter) {
         writer.len(self.slow.len());
-        self.slow.iter().for_each(|steps| writer.u32(*steps));
+        for ((steps, asleep), dofs) in self.slow.iter().zip(&self.asleep).zip(model.trees()) {
+            writer.u32(*steps);
+            writer.flag(*asleep);
+            if *asleep {
+                dofs.clone().for_each(|dof| writer.f64(solution.get(dof).copied().unwrap_or(0.0)));
+            }
+        }
     }
     /// Reads the output of [`Sleepers::write`].
-    pub(in crate::stepping) fn read(&mut self, scene: &Scene, reader: &mut ByteReader<'_>) -> Result<(), BytesError> {
+    pub(in crate::stepping) fn read(
+        &mut self,
+        scene: &Scene,
+        solution: &mut Vec<f64>,
+        reader: &mut ByteReader<'_>,
+    ) -> Result<(), BytesError> {
         self.number(scene);
-        let count = reader.len(4)?;
+        let count = reader.len(5)?;
         if count != self.slow.len() && count != 0 {
             return Err(BytesError::Invalid);
         }
-        for steps in &mut self.slow[..count] {
+        solution.clear();
+        solution.resize(scene.model().nv(), 0.0);
+        let trees = self.slow.iter_mut().zip(&mut self.asleep).zip(scene.model().trees());
+        for ((steps, asleep), dofs) in trees.take(count) {
             *steps = reader.u32()?;
+            *asleep = reader.flag()?;
+            if *asleep {
+                for v in &mut solution[dofs.clone()] {
+                    *v = reader.finite()?;
+                }
+            }
         }
+        self.any = self.asleep.iter().any(|asleep| *asleep);
         Ok(())
     }
 }

@@ -63,8 +63,8 @@ impl SpookStep {
         &self.base.contacts.pairs
     }
     /// Writes the data that the next step takes from the last one.
-    pub(in crate::stepping) fn write_memory(&self, writer: &mut ByteWriter) {
-        self.base.write_memory(writer);
+    pub(in crate::stepping) fn write_memory(&self, model: &Model, writer: &mut ByteWriter) {
+        self.base.write_memory(model, writer);
         self.memory.write(writer);
     }
     /// Reads the output of [`SpookStep::write_memory`].
