@@ -8,18 +8,14 @@ use crate::math::Vector3;
 /// less than the limit for sharp edges if that is smaller. [-]
 const STRAIGHT_COSINE: f64 = 0.866;
 
-/// The faces beside an edge are examined this many steps from its ends: a step from the edge is then within
-/// a face whose corner has 15 degrees or more. [-]
-const ALONG: f64 = 4.0;
-
 /// The sharp edges of a surface, as segments, and the points where they end, meet or turn.
 pub(super) struct Features {
     segments: Vec<[Vector3; 2]>,
-    /// The two faces beside each segment: the normal, and the direction from the segment into the face.
-    faces: Vec<[(Vector3, Vector3); 2]>,
+    /// The mean of the normals beside each segment.
+    segment_normals: Vec<Vector3>,
     pub(super) corners: Vec<Vector3>,
-    /// The segments that end at each corner.
-    corner_segments: Vec<Vec<u32>>,
+    /// The mean of the normals of the segments at each corner.
+    corner_normals: Vec<Vector3>,
     segment_tree: Bvh,
     corner_tree: Bvh,
 }
@@ -43,37 +39,28 @@ impl Features {
             edges.extend([(a, b), (b, c), (c, a)].map(|(a, b)| ([*a.min(b), *a.max(b)], k)));
         }
         edges.sort_unstable();
-        let face = |[p, q]: [u32; 2], triangle: usize| {
-            let normal = normals[triangle];
-            let across = normal.cross(&(at(q) - at(p))).try_normalize(0.0).unwrap_or_default();
-            let middle: Vector3 = surface.triangles[triangle].map(at).iter().sum::<Vector3>() / 3.0;
-            (normal, across * across.dot(&(middle - at(p))).signum())
-        };
-        let (sharp, faces): (Vec<[u32; 2]>, Vec<[(Vector3, Vector3); 2]>) = edges
+        let mean = |sum: Vector3| sum.try_normalize(0.0).unwrap_or_default();
+        let (sharp, segment_normals): (Vec<[u32; 2]>, Vec<Vector3>) = edges
             .chunk_by(|x, y| x.0 == y.0)
-            .filter_map(|same| match same {
-                [a, b] if normals[a.1].dot(&normals[b.1]) < sharp_cosine => {
-                    Some((a.0, [face(a.0, a.1), face(b.0, b.1)]))
-                }
-                _ => None,
-            })
+            .filter(|same| matches!(same, [a, b] if normals[a.1].dot(&normals[b.1]) < sharp_cosine))
+            .map(|same| (same[0].0, mean(same.iter().map(|edge| normals[edge.1]).sum())))
             .unzip();
-        let mut ends: Vec<(u32, Vector3, u32)> = Vec::with_capacity(2 * sharp.len());
-        for (segment, [a, b]) in sharp.iter().enumerate() {
+        let mut ends: Vec<(u32, Vector3, Vector3)> = Vec::with_capacity(2 * sharp.len());
+        for ([a, b], normal) in sharp.iter().zip(&segment_normals) {
             let along = (at(*b) - at(*a)).try_normalize(0.0).unwrap_or_default();
-            ends.extend([(*a, along, segment as u32), (*b, -along, segment as u32)]);
+            ends.extend([(*a, along, *normal), (*b, -along, *normal)]);
         }
         ends.sort_by_key(|end| end.0);
         let straight = sharp_cosine.max(STRAIGHT_COSINE);
-        let (corners, corner_segments): (Vec<Vector3>, Vec<Vec<u32>>) = ends
+        let (corners, corner_normals): (Vec<Vector3>, Vec<Vector3>) = ends
             .chunk_by(|x, y| x.0 == y.0)
             .filter(|same| !matches!(same, [a, b] if a.1.dot(&b.1) < -straight))
-            .map(|same| (at(same[0].0), same.iter().map(|end| end.2).collect()))
+            .map(|same| (at(same[0].0), mean(same.iter().map(|end| end.2).sum())))
             .unzip();
         let segments: Vec<[Vector3; 2]> = sharp.iter().map(|edge| edge.map(at)).collect();
         let segment_tree = Bvh::new(segments.iter().enumerate().map(|(k, ends)| (k as u32, Aabb::around(ends))));
         let corner_tree = Bvh::new(corners.iter().enumerate().map(|(k, corner)| (k as u32, Aabb::around([corner]))));
-        Self { segments, faces, corners, corner_segments, segment_tree, corner_tree }
+        Self { segments, segment_normals, corners, corner_normals, segment_tree, corner_tree }
     }
 
     /// The corner nearest to a point within `reach` \[m\], among those for which `counts` is true.
@@ -85,55 +72,27 @@ impl Features {
 
     /// The sharp edge nearest to a point, within `reach` \[m\].
     pub(super) fn nearest_segment(&self, point: &Vector3, reach: f64) -> Option<u32> {
-        self.nearest_where(point, reach, |_, _| true)
+        self.nearest_exposed(point, reach, &mut |_, _| true)
     }
 
-    /// The same among those that are exposed at their point nearest to `point`; see
-    /// [`Features::is_exposed`].
+    /// The same among those whose point nearest to `point`, with a normal there, is `exposed`.
     pub(super) fn nearest_exposed(
         &self,
         point: &Vector3,
         reach: f64,
-        step: f64,
         exposed: &mut dyn FnMut(&Vector3, &Vector3) -> bool,
     ) -> Option<u32> {
-        self.nearest_where(point, reach, |segment, at| self.is_exposed(segment, at, step, exposed))
-    }
-
-    fn nearest_where(&self, point: &Vector3, reach: f64, mut counts: impl FnMut(u32, &Vector3) -> bool) -> Option<u32> {
         nearest(&self.segment_tree, point, reach, |segment| {
             let at = self.nearest_on(segment, point);
             let distance = (at - point).norm();
-            if distance <= reach && counts(segment, &at) { distance } else { f64::INFINITY }
+            let counts = distance <= reach && exposed(&at, &self.segment_normals[segment as usize]);
+            if counts { distance } else { f64::INFINITY }
         })
     }
 
-    /// Whether one of the two faces beside a sharp edge, `step` \[m\] from the point `at` of the edge, is
-    /// `exposed` (a point of the surface, the normal there). At the edge itself both sides of a mean normal
-    /// may be material: a part that stands on another one has its rim there.
-    fn is_exposed(
-        &self,
-        segment: u32,
-        at: &Vector3,
-        step: f64,
-        exposed: &mut dyn FnMut(&Vector3, &Vector3) -> bool,
-    ) -> bool {
-        let [a, b] = self.segments[segment as usize];
-        // Away from the ends, where the faces may be narrower than the step
-        let at = at + ((a + b) * 0.5 - at).cap_magnitude(ALONG * step);
-        self.faces[segment as usize].iter().any(|(normal, across)| exposed(&(at + across * step), normal))
-    }
-
-    /// The corners at which one of the sharp edges is exposed; see [`Features::is_exposed`].
-    pub(super) fn exposed_corners(
-        &self,
-        step: f64,
-        exposed: &mut dyn FnMut(&Vector3, &Vector3) -> bool,
-    ) -> Vec<Vector3> {
-        let any = |(at, segments): (&Vector3, &Vec<u32>)| {
-            segments.iter().any(|segment| self.is_exposed(*segment, at, step, exposed)).then_some(*at)
-        };
-        self.corners.iter().zip(&self.corner_segments).filter_map(any).collect()
+    /// Each corner with a normal there.
+    pub(super) fn corners_with_normals(&self) -> impl Iterator<Item = (&Vector3, &Vector3)> {
+        self.corners.iter().zip(&self.corner_normals)
     }
 
     /// The point of a sharp edge that is nearest to a point.

@@ -19,9 +19,6 @@ use crate::math::Vector3;
 pub(super) const SHARP_COSINE: f64 = 0.866;
 /// A vertex moves by at most this share of the lattice's spacing. [-]
 const REACH: f64 = 0.5;
-/// The faces beside an edge are examined at this share of the spacing from it; more than the distance from
-/// the surface at which its sides are sampled. [-]
-const BESIDE: f64 = 1e-2;
 /// Dihedral angles [degrees] that a move must keep; slightly narrower than the bounds of the stuffing, which
 /// are 10.7 and 164.8.
 const DIHEDRAL_MIN: f64 = 12.0;
@@ -64,9 +61,11 @@ fn move_to_features(
     let boundary: Vec<u32> = (0..depth.len() as u32).filter(|vertex| depth[*vertex as usize] == 0.0).collect();
     let tree = Bvh::new(boundary.iter().map(|vertex| (*vertex, Aabb::around([&mesh.vertices[*vertex as usize]]))));
     let reach = REACH * spacing;
-    let step = BESIDE * spacing;
     let mut fixed = vec![false; depth.len()];
-    for corner in &features.exposed_corners(step, exposed) {
+    for (corner, normal) in features.corners_with_normals() {
+        if !exposed(corner, normal) {
+            continue;
+        }
         let mut near: Vec<(f64, u32)> = Vec::new();
         let size = Vector3::from_element(reach);
         let reachable = Aabb { min: corner - size, max: corner + size };
@@ -85,7 +84,7 @@ fn move_to_features(
     let mut near: Vec<(f64, u32, Vector3)> = Vec::new();
     for vertex in boundary.into_iter().filter(|vertex| !fixed[*vertex as usize]) {
         let from = mesh.vertices[vertex as usize];
-        if let Some(segment) = features.nearest_exposed(&from, reach, step, exposed) {
+        if let Some(segment) = features.nearest_exposed(&from, reach, exposed) {
             let at = features.nearest_on(segment, &from);
             near.push(((at - from).norm(), vertex, at));
         }

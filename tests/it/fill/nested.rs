@@ -196,24 +196,6 @@ fn hidden_edges_make_no_grooves() {
     assert!(off.iter().all(|off| *off < 1e-9), "{off:?} m");
 }
 
-/// A block on a plate, with their faces on each other: the crease where the block stands on the plate
-/// attracts vertices, as the edges of one part do, although the plate lies below it.
-#[test]
-fn the_crease_under_a_block_on_a_plate_attracts_vertices() {
-    let mut block = cuboid(Vector3::new(0.02, 0.02, 0.015));
-    block.vertices.iter_mut().for_each(|p| p.z += 0.01 + 0.015);
-    let surface = joined(cuboid(Vector3::new(0.05, 0.05, 0.01)), &block);
-    let filling = stuffed(&surface, 0.0063);
-    let on_crease = |p: &Vector3| {
-        let [x, y] = [p.x.abs(), p.y.abs()];
-        (p.z - 0.01).abs() < 1e-9 && (x.max(y) - 0.02).abs() < 1e-9
-    };
-    let count = filling.mesh.vertices.iter().filter(|p| on_crease(p)).count();
-    // One for each spacing of the crease, but for those whose moves the angles forbid.
-    let wanted = 4.0 * 0.04 / filling.spacing;
-    assert!(count as f64 > 0.5 * wanted, "{count} of {wanted}");
-}
-
 /// A block with a slot narrower than the lattice: vertices that move onto the edges of one wall do not go
 /// through the other.
 #[test]
