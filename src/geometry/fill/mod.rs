@@ -86,6 +86,8 @@ const REFINED_TETS: f64 = 180_000.0;
 /// The distance of a wrap whose plates a lattice holds that needs nearly [`TETS_MAX`] tetrahedra, as a share
 /// of that lattice's spacing. [-]
 const WRAP_SPACING: f64 = 1.2;
+/// Rounds of the search for that distance.
+const WRAP_ROUNDS: usize = 30;
 /// The boundary of a filling is divided where it is farther than this share of the body's size from the
 /// surface. [-]
 const FIT_TOLERANCE: f64 = 0.0015;
@@ -180,6 +182,8 @@ pub struct Filling {
     pub sufficient_hint: Option<f64>,
     /// Whether the surface was wrapped.
     pub is_wrap: bool,
+    /// The area of all triangles of the surface \[m²\].
+    pub area: f64,
     /// The quality of the filling.
     pub quality: FillQuality,
 }
@@ -194,12 +198,18 @@ impl Filling {
     }
 
     /// The distance of a wrap that keeps the parts that were left out, as plates \[m\], if no hint suffices
-    /// and the filling is no wrap itself.
+    /// and the filling is no wrap itself. Each side of a plate moves out by half the distance, which adds to
+    /// the volume that is filled.
     pub fn sufficient_wrap(&self) -> Option<f64> {
         let enclosed = self.quality.volume / (1.0 + self.quality.volume_error);
-        let spacing = (TETS_PER_CELL * enclosed / (LIMIT_SHARE * TETS_MAX as f64)).cbrt();
+        let plates = 0.5 * self.quality.missed_area * self.area;
+        let enough = |distance: f64| {
+            let volume = enclosed + plates * distance;
+            WRAP_SPACING * (TETS_PER_CELL * volume / (LIMIT_SHARE * TETS_MAX as f64)).cbrt()
+        };
         let is_wanted = self.left_out().is_some() && self.sufficient_hint.is_none() && !self.is_wrap;
-        is_wanted.then_some(WRAP_SPACING * spacing)
+        // Each round leaves a third of the error at most.
+        is_wanted.then(|| (0..WRAP_ROUNDS).fold(0.0, |distance, _| enough(distance)))
     }
 
     /// The pressure at each vertex \[Pa\]: `modulus` \[Pa\] times the distance to the surface over the
@@ -333,6 +343,7 @@ fn fill_within(measure: &Measure, surface: SurfaceReport, settings: &FillSetting
                     sufficient_hint,
                     is_wrap: settings.wrap.is_some(),
                     surface,
+                    area: area(measure.surface),
                     quality,
                 };
                 let is_closer = |before: &Filling| before.is_off() && before.miss() < found.miss();

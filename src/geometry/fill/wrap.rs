@@ -4,12 +4,13 @@
 //! half the wrap's distance to a sheet: a triangle behind which the material is thinner than that. Holes are
 //! spanned by the surface on which the winding number is 1/2.
 
+use super::area;
 use super::lattice::Lattice;
-use crate::geometry::Aabb;
 use crate::geometry::bvh::Bvh;
 use crate::geometry::solid_angle::SolidAngles;
 use crate::geometry::surface_check::Soup;
 use crate::geometry::surface_distance::SurfaceDistance;
+use crate::geometry::{Aabb, SurfaceMesh};
 use crate::math::Vector3;
 
 /// Points with a larger winding number are inside. [-]
@@ -26,6 +27,13 @@ const HALVINGS: usize = 24;
 const PART_EDGE: f64 = 4.0;
 /// See [`PART_EDGE`].
 const DIVISIONS_MAX: u32 = 5;
+/// The largest number of parts that the area is divided into. If parts of [`PART_EDGE`] were more, the area
+/// would be above 7e5 squares of the distance. As plates, on a lattice twice as coarse as the distance, it
+/// would take a million tetrahedra, which is the largest default limit. [-]
+const PARTS_MAX: f64 = 4e5;
+/// The smallest area of an equilateral part over the square of the longest edge that is not divided: the
+/// square root of 3 over 16. [-]
+const PART_AREA_MIN: f64 = 0.108;
 /// Points along the longest side of the box in which the volume is measured.
 const VOLUME_POINTS: f64 = 64.0;
 
@@ -62,10 +70,11 @@ impl<'a> Wrap<'a> {
             let behind = wrap.angles.at(&(center - normal * (0.5 * thickness).max(aside)));
             front <= INSIDE && behind <= INSIDE
         };
+        let edge_max = part_edge(mesh, thickness);
         let (mut parts, mut triangles) = (Vec::new(), 0);
         for triangle in &mesh.triangles {
             let before = parts.len();
-            push_sheets(corners(triangle), PART_EDGE * thickness, DIVISIONS_MAX, &is_sheet, &mut parts);
+            push_sheets(corners(triangle), edge_max, DIVISIONS_MAX, &is_sheet, &mut parts);
             triangles += usize::from(parts.len() > before);
         }
         if !parts.is_empty() {
@@ -146,6 +155,11 @@ impl<'a> Wrap<'a> {
     }
 }
 
+/// The longest edge of a triangle that is examined as a whole \[m\].
+fn part_edge(mesh: &SurfaceMesh, thickness: f64) -> f64 {
+    (PART_EDGE * thickness).max((area(mesh) / (PART_AREA_MIN * PARTS_MAX)).sqrt())
+}
+
 /// Appends the parts of a triangle that are sheets; a triangle whose parts are all sheets is one part.
 fn push_sheets(
     corners: [Vector3; 3],
@@ -180,5 +194,36 @@ impl Sheets {
             |part, _| holds |= SurfaceDistance::to_triangle(point, &self.parts[part as usize]) < self.half,
         );
         holds
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The number of parts of a mesh of 20,000 triangles of 20 mm that are examined for a wrap of `thickness`
+    /// \[m\].
+    fn examined(thickness: f64) -> usize {
+        let corners = [Vector3::zeros(), Vector3::x() * 0.02, Vector3::new(0.01, 0.75_f64.sqrt() * 0.02, 0.0)];
+        let mesh = SurfaceMesh { vertices: corners.to_vec(), triangles: vec![[0, 1, 2]; 20_000] };
+        let (edge_max, count) = (part_edge(&mesh, thickness), std::cell::Cell::new(0));
+        let is_sheet = |_: &[Vector3; 3]| {
+            count.set(count.get() + 1);
+            false
+        };
+        for _ in &mesh.triangles {
+            push_sheets(corners, edge_max, DIVISIONS_MAX, &is_sheet, &mut Vec::new());
+        }
+        count.get()
+    }
+
+    /// A distance much finer than any lattice may be does not divide the triangles without limit: 5 million
+    /// parts would be examined for 0.5 mm. For 2 mm each triangle has its 16 parts of 5 mm.
+    #[test]
+    fn parts_are_limited() {
+        for thickness in [1e-5, 1e-4, 5e-4] {
+            assert!(examined(thickness) as f64 <= PARTS_MAX, "{thickness}");
+        }
+        assert_eq!(examined(2e-3), 16 * 20_000);
     }
 }

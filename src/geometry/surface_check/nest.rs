@@ -16,6 +16,12 @@ const CAVITY_SAMPLES: usize = 64;
 /// The surroundings of a component are examined this far inside it, as a share of its size. [-]
 const INWARD: f64 = 1e-5;
 
+/// Parts that overlap in a cavity are looked for on its wall and at this depth, as a share of its smallest
+/// extent: another part with a cavity there, whose wall lies a little inside, leaves it empty. [-]
+const CAVITY_DEPTH: f64 = 0.25;
+/// Halvings of that depth until a point is inside the cavity.
+const CAVITY_HALVINGS: i32 = 5;
+
 /// One component.
 struct Part {
     triangles: Vec<usize>,
@@ -25,6 +31,7 @@ struct Part {
     /// Whether it intersects another component or itself.
     touches: bool,
     turned: bool,
+    is_cavity: bool,
     /// Whether it adds nothing to the material and is left out.
     buried: bool,
 }
@@ -52,7 +59,7 @@ pub(super) fn nest(work: &mut Work, touched: &[bool]) -> Result<(), SurfaceDefec
             .map(|triangle| Aabb::around(&work.corners(*triangle)))
             .fold(Aabb::EMPTY, |bounds, other| bounds.union(&other));
         let touches = triangles.iter().any(|triangle| touched[*triangle]);
-        parts.push(Part { triangles, volume, bounds, touches, turned: false, buried: false });
+        parts.push(Part { triangles, volume, bounds, touches, turned: false, is_cavity: false, buried: false });
     }
     work.report.components = parts.len();
     parts.sort_by(|a, b| b.volume.abs().total_cmp(&a.volume.abs()));
@@ -68,13 +75,14 @@ pub(super) fn nest(work: &mut Work, touched: &[bool]) -> Result<(), SurfaceDefec
         let surroundings = around.as_ref().map(|around| around.of(k, &parts));
         let Surroundings { in_material, holder_turned } = surroundings.unwrap_or_default();
         let part = &mut parts[k];
-        let is_cavity = in_material && (part.volume < 0.0 || holder_turned);
-        part.turned = is_cavity == (part.volume > 0.0);
-        work.report.cavities += usize::from(is_cavity);
-        part.buried = in_material && !is_cavity && !part.touches;
-        if is_cavity && around.as_ref().is_some_and(|around| around.fills(k, &parts)) {
-            work.report.filled_cavities += 1;
-        }
+        part.is_cavity = in_material && (part.volume < 0.0 || holder_turned);
+        part.turned = part.is_cavity == (part.volume > 0.0);
+        part.buried = in_material && !part.is_cavity && !part.touches;
+    }
+    let cavities = || (0..parts.len()).filter(|k| parts[*k].is_cavity);
+    work.report.cavities = cavities().count();
+    if let Some(around) = &around {
+        work.report.filled_cavities = cavities().filter(|k| around.fills(*k, &parts)).count();
     }
     for part in parts.iter().filter(|part| part.turned) {
         part.triangles.iter().for_each(|triangle| work.triangles[*triangle].swap(1, 2));
@@ -109,53 +117,84 @@ impl<'a> Around<'a> {
     /// The surroundings of component `k` among the larger ones, which come first and whose orientation is
     /// known.
     fn of(&self, k: usize, parts: &[Part]) -> Surroundings {
-        let (mut inside, mut holder) = (0, None);
-        let samples = self.sample(k, parts, SAMPLES, |count| {
+        let (mut inside, mut holder, mut samples) = (0, None, 0);
+        let mut memory = Memory::default();
+        for (point, _) in self.points_inside(k, parts, SAMPLES) {
+            let larger = &self.counts(&point, parts, &mut memory)[..k];
             // Parts are sorted by size: the last one around the point is the smallest.
-            holder = count.iter().rposition(|count| *count != 0).or(holder);
-            inside += usize::from(material(count, parts) > 0);
-        });
+            holder = larger.iter().rposition(|count| *count != 0).or(holder);
+            let material: i32 = larger.iter().zip(parts).map(|(count, part)| part.material(*count)).sum();
+            inside += usize::from(material > 0);
+            samples += 1;
+        }
         let in_material = if parts[k].touches { inside == samples } else { 2 * inside > samples };
         Surroundings { in_material, holder_turned: holder.is_some_and(|holder| parts[holder].turned) }
     }
 
-    /// Whether larger components overlap in the cavity `k`: it takes the material of one away, and that of
-    /// another stays.
+    /// Whether larger components overlap in the cavity `k`, at its wall and deeper in it: it takes the
+    /// material of one away, and that of another stays. Cavities of any size count, other smaller components
+    /// do not: they may lie in the cavity.
     fn fills(&self, k: usize, parts: &[Part]) -> bool {
-        let mut fills = false;
-        self.sample(k, parts, CAVITY_SAMPLES, |count| fills |= material(count, parts) > 1);
-        fills
+        let mut memory = Memory::default();
+        // Whether a point is inside the cavity, and whether it is filled there
+        let mut at = |point: &Vector3| {
+            let counts = self.counts(point, parts, &mut memory);
+            let matters = |p: &usize| *p <= k || parts[*p].is_cavity;
+            let material: i32 = (0..parts.len()).filter(matters).map(|p| parts[p].material(counts[p])).sum();
+            (counts[k] != 0, material > 0)
+        };
+        let bounds = &parts[k].bounds;
+        let depth = CAVITY_DEPTH * (bounds.max - bounds.min).min();
+        self.points_inside(k, parts, CAVITY_SAMPLES).any(|(wall, inward)| {
+            let mut deeper = (0..CAVITY_HALVINGS).map(|i| wall + inward * (depth * 0.5_f64.powi(i)));
+            at(&wall) == (true, true)
+                && deeper.find_map(|point| Some(at(&point)).filter(|(is_inside, _)| *is_inside)).is_none_or(|at| at.1)
+        })
     }
 
-    /// Calls `visit` with the number of times that each larger component is around a point inside component
-    /// `k`, at up to `most` points, and returns their number.
-    fn sample(&self, k: usize, parts: &[Part], most: usize, mut visit: impl FnMut(&[i32])) -> usize {
-        let part = &parts[k];
-        let samples = most.min(part.triangles.len());
-        let inward = INWARD * (part.bounds.max - part.bounds.min).norm();
-        let (mut crossings, mut count) = (Vec::new(), vec![0_i32; k]);
-        for sample in 0..samples {
-            let triangle = part.triangles[sample * part.triangles.len() / samples];
+    /// Up to `most` points just inside component `k`, since its surface may lie on that of another one, each
+    /// with the direction to the inside.
+    fn points_inside(&self, k: usize, parts: &[Part], most: usize) -> impl Iterator<Item = (Vector3, Vector3)> {
+        let Part { triangles, volume, bounds, .. } = &parts[k];
+        let samples = most.min(triangles.len());
+        let depth = INWARD * (bounds.max - bounds.min).norm();
+        (0..samples).map(move |sample| {
+            let triangle = triangles[sample * triangles.len() / samples];
             let corners = self.mesh.triangles[triangle].map(|vertex| self.mesh.vertices[vertex as usize]);
             let [a, b, c] = corners;
-            let outward = (b - a).cross(&(c - a)).try_normalize(0.0).unwrap_or_default() * part.volume.signum();
-            // Just inside the part, since its surface may lie on that of another one.
-            let point = corners.iter().sum::<Vector3>() / 3.0 - outward * inward;
-            self.winding.line(point.y, point.z, &mut crossings);
-            count.fill(0);
-            for Crossing { change, triangle, .. } in crossings.iter().take_while(|crossing| crossing.x < point.x) {
-                if let Some(count) = count.get_mut(self.part_of[*triangle as usize]) {
-                    *count += change;
-                }
-            }
-            visit(&count);
+            let inward = (b - a).cross(&(c - a)).try_normalize(0.0).unwrap_or_default() * -volume.signum();
+            (corners.iter().sum::<Vector3>() / 3.0 + inward * depth, inward)
+        })
+    }
+
+    /// The number of times that each component is around a point, as the file gives it.
+    fn counts<'m>(&self, point: &Vector3, parts: &[Part], memory: &'m mut Memory) -> &'m [i32] {
+        let Memory { crossings, counts } = memory;
+        self.winding.line(point.y, point.z, crossings);
+        counts.clear();
+        counts.resize(parts.len(), 0);
+        for Crossing { change, triangle, .. } in crossings.iter().take_while(|crossing| crossing.x < point.x) {
+            counts[self.part_of[*triangle as usize]] += change;
         }
-        samples
+        counts
     }
 }
 
-/// The winding number of a point that the components are around `count` times, without those left out.
-fn material(count: &[i32], parts: &[Part]) -> i32 {
-    let turned = |(count, part): (&i32, &Part)| if part.turned { -count } else { *count };
-    count.iter().zip(parts).filter(|(_, part)| !part.buried).map(turned).sum()
+/// Memory of [`Around::counts`].
+#[derive(Default)]
+struct Memory {
+    crossings: Vec<Crossing>,
+    counts: Vec<i32>,
+}
+
+impl Part {
+    /// The contribution to the winding number of a point that the component is around `count` times; none if
+    /// it is left out.
+    fn material(&self, count: i32) -> i32 {
+        match (self.buried, self.turned) {
+            (true, _) => 0,
+            (false, true) => -count,
+            (false, false) => count,
+        }
+    }
 }

@@ -64,8 +64,7 @@ impl SurfaceReport {
             (self.closed_holes, "small holes closed"),
             (
                 self.filled_cavities,
-                "cavities filled where several parts overlap in them (cut each cavity out of every part around it, or unite \
-                 the parts in the program that drew them)",
+                "cavities filled where several parts overlap in them (unite the parts in the program that drew them)",
             ),
             (self.open_edges, "edges at holes spanned by the wrap"),
             (self.sheets, "triangles of thin parts thickened by the wrap"),

@@ -138,6 +138,43 @@ fn cavities_that_another_part_fills_are_named() {
     }
 }
 
+/// Each of two overlapping parts has its own hole at the same place. Holes that differ by half a millimetre,
+/// or by their triangles only, leave the overlap empty, and nothing is said. A shorter hole, or a bubble,
+/// leaves a part of the larger one filled. With the same triangles they count once: the hole is filled, and
+/// the advice is to unite the parts.
+#[test]
+fn holes_of_every_part_are_empty_or_named() {
+    let cuboid_at = |half: [f64; 3], x: f64| {
+        let mut part = cuboid(Vector3::from(half));
+        part.vertices.iter_mut().for_each(|p| p.x += x);
+        part
+    };
+    let blocks = joined(cuboid_at([0.05, 0.04, 0.045], 0.0), &cuboid_at([0.05, 0.05, 0.05], 0.05));
+    let hole = |half: [f64; 3]| inside_out(cuboid_at(half, 0.025));
+    let large = [0.016, 0.02, 0.02];
+    let finer = |half: [f64; 3]| {
+        let mut part = inside_out(super::wraps::gridded(Vector3::from(half), 3));
+        part.vertices.iter_mut().for_each(|p| p.x += 0.025);
+        part
+    };
+    for (name, a, b, filled_cavities) in [
+        ("smaller", hole(large), hole([0.0155, 0.0195, 0.0195]), 0),
+        ("equal, finer", hole(large), finer(large), 0),
+        ("shorter", hole(large), hole([0.016, 0.02, 0.009]), 1),
+        ("a bubble", hole(large), hole([0.002, 0.002, 0.002]), 1),
+    ] {
+        for surface in [joined(joined(blocks.clone(), &a), &b), joined(joined(blocks.clone(), &b), &a)] {
+            let report = check_surface(&surface).unwrap().report;
+            assert_eq!((report.cavities, report.filled_cavities), (2, filled_cavities), "{name}: {report:?}");
+        }
+    }
+    let twice = joined(joined(blocks, &hole(large)), &hole(large));
+    let report = check_surface(&twice).unwrap().report;
+    assert_eq!((report.cavities, report.filled_cavities), (1, 1), "{report:?}");
+    let repairs = report.repairs().unwrap();
+    assert!(repairs.contains("(unite the parts") && !repairs.contains("cut"), "{repairs}");
+}
+
 /// A box in a larger one, united with it, whose hidden top ends 1.5 mm below the outer one's: the flat top
 /// stays flat, since only edges that are seen attract vertices.
 #[test]
@@ -152,8 +189,11 @@ fn hidden_edges_make_no_grooves() {
         .iter()
         .zip(&filling.depth)
         .filter(|(p, depth)| **depth == 0.0 && p.z > 0.015 && p.x.abs() < 0.04 && p.y.abs() < 0.04);
-    let off = top.map(|(p, _)| (p.z - 0.025).abs()).fold(0.0, f64::max);
-    assert!(off < 1e-9, "{off} m");
+    let off: Vec<f64> = top.map(|(p, _)| (p.z - 0.025).abs()).collect();
+    // The lattice has a vertex of the boundary for each square of the spacing.
+    let squares = (0.08 / filling.spacing).floor().powi(2);
+    assert!(off.len() as f64 >= squares, "{} vertices, {squares} squares", off.len());
+    assert!(off.iter().all(|off| *off < 1e-9), "{off:?} m");
 }
 
 /// A block with a slot narrower than the lattice: vertices that move onto the edges of one wall do not go

@@ -201,6 +201,23 @@ fn a_base_that_no_hint_fills_is_kept_by_the_wrap_that_is_named() {
     assert!((wrap.quality.volume / volume - 1.0).abs() < 0.1, "{} for {volume}", wrap.quality.volume);
 }
 
+/// A cube of 0.3 m on a plate of 3 m x 3 m x 0.3 mm: with the wrap's distance the plate has ten times the
+/// volume of the cube, which counts, so that the wrap that is named has the plate.
+#[test]
+fn the_wrap_that_is_named_counts_the_plate() {
+    let mut surface = cuboid(Vector3::new(0.15, 0.15, 0.15));
+    let plate = cuboid(Vector3::new(1.5, 1.5, 0.00015));
+    let first = surface.vertices.len() as u32;
+    surface.vertices.extend(plate.vertices.iter().map(|vertex| vertex - Vector3::new(0.0, 0.0, 0.15)));
+    surface.triangles.extend(plate.triangles.iter().map(|triangle| triangle.map(|vertex| vertex + first)));
+    let filling = fill(&surface, &FillSettings::default()).unwrap();
+    let distance = filling.sufficient_wrap().unwrap();
+    let wrap = wrapped(&surface, distance);
+    assert!(wrap.left_out().is_none() && wrap.quality.missed_area < 0.02, "{distance}: {:?}", wrap.quality);
+    let volume = 0.3_f64.powi(3) + (9.0 - 0.3 * 0.3) * (0.0003 + distance);
+    assert!((wrap.quality.volume / volume - 1.0).abs() < 0.1, "{} for {volume}", wrap.quality.volume);
+}
+
 /// The pressure reaches the modulus at the deepest point of the body, 3 cm inside this box, wherever the
 /// lattice has its vertices.
 #[test]
