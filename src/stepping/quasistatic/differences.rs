@@ -2,6 +2,7 @@
 //! the reach of a difference, the step is taken in parts, or pressure fields touch.
 
 use super::handle::{Handle, move_command, restore_command};
+use super::slopes::{Holding, Side, compare, line};
 use super::step::QuasistaticStep;
 use super::wrenches::{WRENCH, step_wrenches};
 use crate::math::SpatialForce;
@@ -14,8 +15,8 @@ use crate::stepping::result::StepResult;
 
 /// The reach of a difference \[rad\] or \[m\].
 pub(super) const REACH: f64 = 1e-5;
-/// Slopes on the two sides, extrapolated to the step itself, that differ by less than this, relative to 1 or
-/// the largest slope, are one [-].
+/// Slopes on the two sides, less what a curve changes between them, that differ by less than this, relative
+/// to 1 or the largest slope, are one [-].
 const KINK: f64 = 1e-5;
 /// The same with pressure fields: their steps settle to 1e-10 m, a small part of the reach [-].
 const SAME_SLOPE: f64 = 1e-3;
@@ -190,61 +191,10 @@ impl StepDifferences {
         let mut jumps = false;
         let changes = self.near.iter().zip(&self.far).zip(&mut self.offset);
         for (index, (slope, ((near, far), offset))) in slope.iter_mut().zip(changes).enumerate() {
-            // Beyond the distance by which points yield under their load.
-            *slope = sign * (far - near) / (0.5 * reach);
-            *offset = far - sign * *slope * reach;
+            (*slope, *offset) = line((*near, *far), sign, reach);
             jumps |= index < n && offset.abs() > OFFSET * reach * slope.abs().max(1.0);
         }
         !jumps
-    }
-
-    /// Extrapolates the slope of a side, which belongs to 3/4 of the reach, to the step itself, with the
-    /// slope at 5/4 of the reach. Returns whether there is one.
-    fn extrapolate(&mut self, input: &StepInput<'_>, column: usize, sign: f64, slope: &mut [f64]) -> bool {
-        let (model, reach) = (input.scene.model(), self.reach);
-        for far in [false, true] {
-            if self.take(input, column, sign * if far { 1.5 * reach } else { reach }).is_err() {
-                return false;
-            }
-            let Self { step, result, pairs, wrenches, moved, here, near, far: farther, .. } = self;
-            let change = if far { farther } else { near };
-            changes_from((here, wrenches), (model, input.settings.step()), (step, result, pairs), moved, change);
-        }
-        for ((slope, near), far) in slope.iter_mut().zip(&self.near).zip(&self.far) {
-            *slope -= 1.5 * (sign * (far - near) / (0.5 * reach) - *slope);
-        }
-        true
-    }
-
-    /// Whether the slopes of the two sides differ at the step itself, or nearer to it than they were taken.
-    /// Slopes that differ there become those of this point.
-    fn has_kink(&mut self, input: &StepInput<'_>, column: usize, slope: &mut [f64], back: &mut [f64]) -> bool {
-        let n = input.scene.model().nv();
-        let scale = slope[..n].iter().fold(1.0_f64, |largest, x| largest.max(x.abs()));
-        let most = if self.step.has_fields { SAME_SLOPE } else { KINK };
-        let largest =
-            |differences: &mut dyn Iterator<Item = f64>| differences.fold(0.0_f64, |most, x| most.max(x.abs()));
-        let apart = |a: &[f64], b: &[f64]| largest(&mut a[..n].iter().zip(&b[..n]).map(|(a, b)| a - b)) / scale;
-        // Curvature moves both lines to one side of the step, another slope nearby moves them apart.
-        let nearby = self.offset[..n].iter().zip(&self.offset_back[..n]).map(|(a, b)| 0.5 * (a - b) / self.reach);
-        if largest(&mut nearby.into_iter()) > most * scale {
-            return true;
-        }
-        let beyond = apart(slope, back);
-        if beyond <= most {
-            return false;
-        }
-        let (mut forward, mut backward) = (slope.to_vec(), back.to_vec());
-        if !(self.extrapolate(input, column, 1.0, &mut forward) && self.extrapolate(input, column, -1.0, &mut backward))
-        {
-            return beyond > SAME_SLOPE;
-        }
-        let found = apart(&forward, &backward) > most;
-        if found {
-            slope.copy_from_slice(&forward);
-            back.copy_from_slice(&backward);
-        }
-        found
     }
 
     /// Writes the changes of the end and of the wrenches along `column` to `slope`.
@@ -269,21 +219,28 @@ impl StepDifferences {
         let backward = self.side(input, column, -1.0, &mut back);
         self.offset_back.clone_from(&self.offset);
         let forward = self.side(input, column, 1.0, slope);
-        let found = match (forward, backward) {
-            (true, true) if self.has_kink(input, column, slope, &mut back) => Slope::OneSided,
+        let (n, most) = (input.scene.model().nv(), if self.step.has_fields { SAME_SLOPE } else { KINK });
+        let holding = match (forward, backward) {
             (true, true) => {
-                slope.iter_mut().zip(&back).for_each(|(a, b)| *a = 0.5 * (*a + b));
-                Slope::Smooth
+                let after = Side { slopes: &slope[..n], offsets: &self.offset[..n] };
+                let before = Side { slopes: &back[..n], offsets: &self.offset_back[..n] };
+                Some(compare(after, before, self.reach, most))
             }
-            (true, false) => Slope::OneSided,
-            (false, true) => {
-                slope.copy_from_slice(&back);
-                Slope::OneSided
-            }
-            (false, false) => Slope::None,
+            (true, false) => Some(Holding::Forward),
+            (false, true) => Some(Holding::Backward),
+            (false, false) => None,
         };
+        match holding {
+            Some(Holding::Both) => slope.iter_mut().zip(&back).for_each(|(a, b)| *a = 0.5 * (*a + b)),
+            Some(Holding::Backward) => slope.copy_from_slice(&back),
+            Some(Holding::Forward) | None => {}
+        }
         self.back = back;
-        found
+        match holding {
+            Some(Holding::Both) => Slope::Smooth,
+            Some(_) => Slope::OneSided,
+            None => Slope::None,
+        }
     }
 }
 

@@ -14,6 +14,7 @@ mod parts;
 mod path;
 mod rollout;
 mod sample_point;
+mod slopes;
 mod smoothed;
 mod step;
 mod support;
