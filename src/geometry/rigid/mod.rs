@@ -20,6 +20,7 @@ mod fans;
 mod half_space;
 mod mesh_pair;
 mod near_triangles;
+mod offset;
 mod points;
 mod polytope;
 mod reach;

@@ -1,7 +1,7 @@
 //! One triangle of a rigid mesh.
 
 use super::edge_cones::EdgeCones;
-use super::reach::Offset;
+use super::offset::Offset;
 use crate::geometry::RigidSurface;
 use crate::math::{RigidTransform, Vector3};
 
