@@ -115,9 +115,9 @@ mod tests {
     }
 
     /// The trees skip what the test of single triangles skips, near, far and inside each other, and far apart
-    /// they skip nearly all at once. They may skip a little more: the cone around a group holds the normals of
-    /// its triangles, but not all of the cones around each of them. That the search loses no contact is tested
-    /// with all pairs of triangles (`mesh_pair::tests`).
+    /// they skip nearly all at once. They may skip a little more: the cone around a group holds the normals
+    /// of its triangles, but not all of the cones around each of them. That the search loses no contact is
+    /// tested with all pairs of triangles (`mesh_pair::tests`).
     #[test]
     fn groups_skip_what_single_triangles_skip() {
         let ring = ring();
@@ -154,7 +154,7 @@ mod tests {
                 };
                 expected += leaves().filter(|(b, _)| keeps(*b)).count();
             }
-            assert!(found > 0, "{distance}");
+            assert!(found > 0 || distance > 1.0, "{distance}");
             assert!(found <= expected && found + expected / 50 >= expected, "{distance}: {found} of {expected}");
             assert!(distance < 0.2 || 100 * found < count * count, "{distance}: {found}");
         }

@@ -39,8 +39,8 @@ pub(super) fn compare(forward: Side<'_>, backward: Side<'_>, reach: f64, most: f
     if largest(&mut slopes().map(|(a, b)| a - b)) <= most {
         return Holding::Both;
     }
-    // A curve of second derivative c has the slopes s +- 3/4 c r and the offsets -1/4 c r^2: three offsets take
-    // the slopes of its sides back to the point.
+    // A curve of second derivative c has the slopes s +- 3/4 c r and the offsets -1/4 c r^2: three offsets
+    // take the slopes of its sides back to the point.
     let bend = offsets().map(|(a, b)| 3.0 * (a + b) / reach);
     if largest(&mut slopes().zip(bend).map(|((a, b), bend)| a - b + bend)) > most {
         Holding::Forward
@@ -73,8 +73,8 @@ mod tests {
         (slope, found)
     }
 
-    /// What lies beyond the reach does not count, also where curvature makes the sides differ: a kink, or a
-    /// jump. The mean of the two sides of a parabola is its slope to rounding, 1e-16 over 1e-5.
+    /// A kink or a jump beyond the reach does not count, also where curvature makes the sides differ. The
+    /// mean of the two sides of a parabola is its slope to rounding, 1e-16 over 1e-5.
     #[test]
     fn nothing_beyond_the_reach_changes_a_slope() {
         for x0 in [1.01e-5, 1.05e-5, 1.2e-5, 1.4e-5, 2e-5] {
