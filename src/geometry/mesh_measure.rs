@@ -4,6 +4,12 @@ use super::mesh::{MeshError, SurfaceMesh, VolumeMesh, check_indices};
 use super::tetrahedra::TET_FACES;
 use crate::math::{Matrix3, Vector3};
 
+/// The area of a surface \[m2\].
+pub(crate) fn area(surface: &SurfaceMesh) -> f64 {
+    let corners = |triangle: &[u32; 3]| triangle.map(|vertex| surface.vertices[vertex as usize]);
+    surface.triangles.iter().map(corners).map(|[a, b, c]| 0.5 * (b - a).cross(&(c - a)).norm()).sum()
+}
+
 /// Volume \[m3\] and centroid \[m\] of a closed surface; if the volume is zero, the mean of the vertices
 /// instead of the centroid.
 pub fn centroid(mesh: &SurfaceMesh) -> (f64, Vector3) {

@@ -22,7 +22,7 @@ pub use quality::{FillQuality, dihedral_range, volume};
 
 use super::cells::find_defect;
 use super::intersections::find_intersections;
-use super::mesh_measure::{boundary, boundary_faces, centroid};
+use super::mesh_measure::{area, boundary, boundary_faces, centroid};
 use super::surface_check::{CheckedSurface, Position, SurfaceReport, check_surface, soup};
 use super::surface_distance::SurfaceDistance;
 use super::winding::{Crossing, Winding};
@@ -466,12 +466,6 @@ fn fitted(
 /// half a plate's thickness.
 fn default_spacing(surface: &SurfaceMesh, enclosed: f64) -> f64 {
     (TETS_PER_CELL * enclosed / TETS_WANTED).cbrt().min(2.0 * enclosed / area(surface))
-}
-
-/// The area of a surface \[m²\].
-fn area(surface: &SurfaceMesh) -> f64 {
-    let corners = |triangle: &[u32; 3]| triangle.map(|vertex| surface.vertices[vertex as usize]);
-    surface.triangles.iter().map(corners).map(|[a, b, c]| 0.5 * (b - a).cross(&(c - a)).norm()).sum()
 }
 
 /// The reference of the quality of a filling.

@@ -4,9 +4,9 @@
 //! half the wrap's distance to a sheet: a triangle behind which the material is thinner than that. Holes are
 //! spanned by the surface on which the winding number is 1/2.
 
-use super::area;
 use super::lattice::Lattice;
 use crate::geometry::bvh::Bvh;
+use crate::geometry::mesh_measure::area;
 use crate::geometry::solid_angle::SolidAngles;
 use crate::geometry::surface_check::Soup;
 use crate::geometry::surface_distance::SurfaceDistance;
