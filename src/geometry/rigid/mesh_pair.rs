@@ -223,11 +223,11 @@ fn search(
 
 #[cfg(test)]
 mod tests {
-    use std::f64::consts::TAU;
     use std::sync::Arc;
 
+    use super::super::samples;
     use super::*;
-    use crate::geometry::{Shape, SurfaceMesh};
+    use crate::geometry::Shape;
     use crate::math::Random;
 
     /// Each component uniform in [-size, size).
@@ -238,24 +238,11 @@ mod tests {
     /// A ring of 60 mm with a square cross-section, whose corners are moved at random by up to `jitter`
     /// \[m\], scaled along each axis.
     fn ring(jitter: f64, scale: [f64; 3], random: &mut Random) -> RigidShape {
-        const SECTORS: u32 = 10;
-        let vertices = (0..4 * SECTORS)
-            .map(|k| {
-                let (angle, place) = (TAU * f64::from(k / 4) / f64::from(SECTORS), (k % 4) as usize);
-                let (r, z) = ([0.04, 0.06, 0.06, 0.04][place], [-0.01, -0.01, 0.01, 0.01][place]);
-                let moved = any_vector(jitter, random);
-                (Vector3::new(r * angle.cos(), r * angle.sin(), z) + moved).component_mul(&Vector3::from(scale))
-            })
-            .collect();
-        let number = |sector: u32, place: u32| 4 * (sector % SECTORS) + place % 4;
-        let triangles = (0..4 * SECTORS)
-            .flat_map(|k| {
-                let (s, p) = (k / 4, k % 4);
-                let [a, b, c, d] = [number(s, p), number(s + 1, p), number(s + 1, p + 1), number(s, p + 1)];
-                [[a, b, c], [a, c, d]]
-            })
-            .collect();
-        RigidShape::new(&Shape::Mesh(Arc::new(SurfaceMesh { vertices, triangles }))).unwrap()
+        let mut mesh = samples::ring(10, [0.04, 0.06]);
+        for vertex in &mut mesh.vertices {
+            *vertex = (*vertex + any_vector(jitter, random)).component_mul(&Vector3::from(scale));
+        }
+        RigidShape::new(&Shape::Mesh(Arc::new(mesh))).unwrap()
     }
 
     /// The points of all pairs of triangles that face each other, without any search.

@@ -24,6 +24,8 @@ mod offset;
 mod points;
 mod polytope;
 mod reach;
+#[cfg(test)]
+mod samples;
 mod shape;
 mod sphere;
 mod triangle;
