@@ -115,7 +115,8 @@ fn is_around(outer: &RigidSurface, inner: &RigidSurface, X_OI: &RigidTransform) 
     if (0..3).any(|axis| center[axis] < bounds.min[axis] || center[axis] > bounds.max[axis]) {
         return false;
     }
-    // A vertex alone may be inside by rounding, as that of a box that stands in a tray.
+    // A vertex alone may be inside by rounding, as that of a box that stands in a tray. The deep search would
+    // find nothing more then, and takes far longer.
     let vertices = &inner.mesh().vertices;
     let number = vertices.len();
     !vertices.is_empty()
@@ -167,4 +168,28 @@ fn touches(bounds: &Aabb, from: &Vector3, along: &Vector3) -> bool {
         leaves = leaves.min(s.max(t));
     }
     enters <= leaves
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples;
+    use super::*;
+    use crate::geometry::SurfaceMesh;
+    use crate::math::Rotation;
+
+    /// A cube of 20 mm in the hole of a ring, one vertex of which is inside the wall by 1 nm, is not inside the
+    /// ring; in its wall it is.
+    #[test]
+    fn a_vertex_in_a_wall_is_not_a_body_inside() {
+        let ring = RigidSurface::new(samples::ring(4, [0.05, 0.09])).unwrap();
+        // The first vertex is the one towards the wall x + y = 50 mm.
+        let sign = |k: u32, axis: u32| if k >> axis & 1 == 0 { 1.0 } else { -1.0 };
+        let vertices = (0..8).map(|k| 0.01 * Vector3::new(sign(k, 0), sign(k, 1), 0.5 * sign(k, 2))).collect();
+        let faces = [[0, 2, 6, 4], [1, 5, 7, 3], [0, 4, 5, 1], [2, 3, 7, 6], [0, 1, 3, 2], [4, 6, 7, 5]];
+        let triangles = faces.into_iter().flat_map(|[a, b, c, d]| [[a, b, c], [a, c, d]]).collect();
+        let cube = RigidSurface::new(SurfaceMesh { vertices, triangles }).unwrap();
+        let at = |c: f64| RigidTransform::from_parts(Vector3::new(c, c, 0.0).into(), Rotation::identity());
+        assert!(!is_around(&ring, &cube, &at(0.015 + 1e-9)));
+        assert!(is_around(&ring, &cube, &at(0.035)));
+    }
 }

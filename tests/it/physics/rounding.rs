@@ -42,7 +42,9 @@ fn collide(speed: f64) -> (u32, u32, Vec<Vector3>) {
 /// relative velocity of 100 m/s minus 100 m/s is rounded to 1e-14 m/s, and the spring of a point makes
 /// 4e-11 N s kg^-1 of it.
 ///
-/// Regression: at 100 m/s 29 of 200 steps did not converge, with 17 times as many iterations as at rest.
+/// Regression: at 100 m/s 29 of 200 steps did not converge, with 17 times as many iterations as at rest. With
+/// islands of their own they converge, but without the rounding of the velocities in the measure of the
+/// residual they still take 17 to 47 % more iterations than at rest; with it, 2 to 5 %.
 #[test]
 fn rigid_contact_converges_at_speed() {
     let (iterations, not_converged, ends) = collide(0.0);
@@ -52,7 +54,7 @@ fn rigid_contact_converges_at_speed() {
         let error = ends.iter().zip(&fast_ends).map(|(a, b)| (a - b).norm()).fold(0.0, f64::max);
         println!("{speed} m/s: {fast} iterations for {iterations}, {error:.1e} m");
         assert_eq!(not_converged, 0, "{speed} m/s");
-        assert!(fast < 2 * iterations, "{speed} m/s: {fast} iterations for {iterations}");
+        assert!(10 * fast < 11 * iterations, "{speed} m/s: {fast} iterations for {iterations}");
         assert!(error < 1e-8, "{speed} m/s: {error:e} m");
     }
 }
