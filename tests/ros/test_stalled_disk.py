@@ -190,7 +190,8 @@ def test_a_step_that_takes_long_is_reported_and_does_not_hold_the_end(start, lis
     reports = listener.listen(DiagnosticArray, "/diagnostics")
     listener.wait_until(lambda: len(states) > 100 and reports, "states")
     (folder / "stall_simulation").touch()
-    listener.wait_until(lambda: "the present step has taken" in reports[-1].status[0].message, "diagnostics")
+    reported = lambda: "the present step has taken" in reports[-1].status[0].message  # noqa: E731
+    listener.wait_until(lambda: reported() and "the present step has taken" in node.log(), "diagnostics and the line")
     assert node.log().count("the present step has taken") == 1
     (folder / "stall_simulation").unlink()
     listener.wait_until(lambda: "the long step has ended" in node.log(), "its end")

@@ -62,6 +62,10 @@ pub(crate) enum TrajectoryError {
     Past { end: f64, now: f64 },
 }
 
+/// A position beyond a limit by up to this counts as at the limit: planners compute and send in single
+/// precision, or add up the points of a path. [rad] or [m]
+const BEYOND_LIMIT_MAX: f64 = 1e-6;
+
 /// The limits of a joint of a trajectory.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Limits {
@@ -138,9 +142,10 @@ impl Trajectory {
             }
             for (i, index) in indices.iter().enumerate() {
                 let CommandedJoint { name, lower, upper, .. } = &joints[*index];
-                let position = point.positions[i] + turns[i];
-                if !(*lower..=*upper).contains(&position) {
-                    let (name, value) = (name.clone(), position);
+                let value = point.positions[i] + turns[i];
+                let position = value.max(*lower).min(*upper);
+                if (value - position).abs() > BEYOND_LIMIT_MAX {
+                    let name = name.clone();
                     return Err(TrajectoryError::Limit { point: number, name, value, lower: *lower, upper: *upper });
                 }
                 trajectory.knots.push(Knot {
@@ -389,6 +394,23 @@ mod tests {
             make(&["a"], vec![point(2, &short), point(2, &short)]),
             Err(TrajectoryError::Time { point: 1 })
         ));
+    }
+
+    /// A planner's point at a limit is beyond it by rounding, at worst that of single precision; it is taken as
+    /// the limit itself, so that following it clamps nothing.
+    #[test]
+    fn points_beyond_a_limit_by_rounding_are_at_the_limit() {
+        let joint = CommandedJoint { lower: 0.0, upper: 0.055, ..CommandedJoint::test("a", 0) };
+        let make = |positions: &[f64]| {
+            let points = [point(1, positions)].into_iter();
+            Trajectory::new(std::slice::from_ref(&joint), &["a".to_owned()], None, points)
+        };
+        for (position, limit) in [(0.055_f64.next_up(), 0.055), (f64::from(0.055_f32), 0.055), (-1e-12, 0.0)] {
+            assert_eq!(make(&[position]).unwrap().knots[0].position, limit, "{position}");
+        }
+        for position in [0.05501, -1e-5] {
+            assert!(matches!(make(&[position]), Err(TrajectoryError::Limit { .. })), "{position}");
+        }
     }
 
     /// 100,000 points without a position for 3,000 joints are a message of 2.4 MB; memory for all their
