@@ -325,7 +325,7 @@ fn check_point(point: usize, message: &PointMessage<'_>, joints: usize) -> Resul
 
 #[cfg(test)]
 mod tests {
-    use std::f64::consts::TAU;
+    use std::f64::consts::{PI, TAU};
 
     use super::*;
     use crate::ros::commands::joint_command::ControlMode;
@@ -400,15 +400,15 @@ mod tests {
     /// the limit itself, so that following it clamps nothing.
     #[test]
     fn points_beyond_a_limit_by_rounding_are_at_the_limit() {
-        let joint = CommandedJoint { lower: 0.0, upper: 0.055, ..CommandedJoint::test("a", 0) };
+        let joint = CommandedJoint { lower: 0.0, upper: PI, ..CommandedJoint::test("a", 0) };
         let make = |positions: &[f64]| {
             let points = [point(1, positions)].into_iter();
             Trajectory::new(std::slice::from_ref(&joint), &["a".to_owned()], None, points)
         };
-        for (position, limit) in [(0.055_f64.next_up(), 0.055), (f64::from(0.055_f32), 0.055), (-1e-12, 0.0)] {
+        for (position, limit) in [(PI.next_up(), PI), (f64::from(PI as f32), PI), (-1e-12, 0.0)] {
             assert_eq!(make(&[position]).unwrap().knots[0].position, limit, "{position}");
         }
-        for position in [0.05501, -1e-5] {
+        for position in [PI + 1e-5, -1e-5] {
             assert!(matches!(make(&[position]), Err(TrajectoryError::Limit { .. })), "{position}");
         }
     }
