@@ -93,6 +93,11 @@ impl<B> Bvh<B> {
         &self.nodes[at].bounds
     }
 
+    /// The same, or `None` if there is no such node.
+    pub(crate) fn bounds_at(&self, at: usize) -> Option<&B> {
+        self.nodes.get(at).map(|node| &node.bounds)
+    }
+
     /// All elements in the order of the tree, and the range of those below each node, by the node's number.
     pub(crate) fn groups(&self) -> (Vec<u32>, Vec<std::ops::Range<usize>>) {
         let elements = self.nodes.iter().map(|node| node.element).filter(|element| *element != INNER).collect();

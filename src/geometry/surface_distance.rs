@@ -9,6 +9,9 @@ use crate::geometry::bvh::Bvh;
 use crate::geometry::{Aabb, SurfaceMesh};
 use crate::math::Vector3;
 
+/// More than the depth of any tree: it is split at medians, and its elements are numbered by `u32`.
+const DEPTH_MAX: usize = 40;
+
 /// The nearest point of a surface.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Nearest {
@@ -77,18 +80,34 @@ impl<'a> SurfaceDistance<'a> {
         let start = (*guess).min(self.mesh.triangles.len() as u32 - 1);
         let (at, feature) = nearest_on_triangle(point, &self.corners(start));
         let mut best = ((at - point).norm_squared(), at, start, feature);
-        let limit = std::cell::Cell::new(best.0);
-        self.bvh.walk(
-            |bounds| gap_squared(bounds, point) < limit.get(),
-            |triangle, _| {
-                let (at, feature) = nearest_on_triangle(point, &self.corners(triangle));
-                let squared = (at - point).norm_squared();
-                if squared < best.0 {
-                    best = (squared, at, triangle, feature);
-                    limit.set(squared);
+        // The nearer child first: the distance that is found there excludes most of the other one.
+        let mut waiting = [(0, 0.0); DEPTH_MAX];
+        let (mut count, mut next) = (0, self.bvh.bounds_at(0).map(|bounds| (0, gap_squared(bounds, point))));
+        while let Some((node, gap)) = next {
+            next = None;
+            if gap < best.0 {
+                if let Some(triangle) = self.bvh.element(node) {
+                    let (at, feature) = nearest_on_triangle(point, &self.corners(triangle));
+                    let squared = (at - point).norm_squared();
+                    if squared < best.0 {
+                        best = (squared, at, triangle, feature);
+                    }
+                } else {
+                    let children = [node + 1, self.bvh.next(node + 1)];
+                    let [a, b] = children.map(|child| (child, gap_squared(self.bvh.bounds_of(child), point)));
+                    let (near, far) = if b.1 < a.1 { (b, a) } else { (a, b) };
+                    if far.1 < best.0 {
+                        waiting[count] = far;
+                        count += 1;
+                    }
+                    next = Some(near);
                 }
-            },
-        );
+            }
+            if next.is_none() && count > 0 {
+                count -= 1;
+                next = Some(waiting[count]);
+            }
+        }
         *guess = best.2;
         Nearest { distance: best.0.sqrt(), point: best.1, triangle: best.2, feature: best.3 }
     }
