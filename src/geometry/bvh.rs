@@ -93,9 +93,9 @@ impl<B> Bvh<B> {
         &self.nodes[at].bounds
     }
 
-    /// The same, or `None` if there is no such node.
-    pub(crate) fn bounds_at(&self, at: usize) -> Option<&B> {
-        self.nodes.get(at).map(|node| &node.bounds)
+    /// The number of nodes.
+    pub(crate) fn len(&self) -> usize {
+        self.nodes.len()
     }
 
     /// All elements in the order of the tree, and the range of those below each node, by the node's number.

@@ -12,6 +12,12 @@ use crate::math::Vector3;
 /// More than the depth of any tree: it is split at medians, and its elements are numbered by `u32`.
 const DEPTH_MAX: usize = 40;
 
+/// The largest number of nodes that a search visits in the order of the tree.
+const VISITED_MAX: u32 = 1000;
+
+/// The square of the distance \[m²\], the nearest point, its triangle and the part of it.
+type Best = (f64, Vector3, u32, Feature);
+
 /// The nearest point of a surface.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Nearest {
@@ -79,19 +85,48 @@ impl<'a> SurfaceDistance<'a> {
     pub(crate) fn nearest(&self, point: &Vector3, guess: &mut u32) -> Nearest {
         let start = (*guess).min(self.mesh.triangles.len() as u32 - 1);
         let (at, feature) = nearest_on_triangle(point, &self.corners(start));
-        let mut best = ((at - point).norm_squared(), at, start, feature);
-        // The nearer child first: the distance that is found there excludes most of the other one.
+        let mut best: Best = ((at - point).norm_squared(), at, start, feature);
+        // In the order of the tree, which is fastest if the guess is good. Else the nearer child first: the
+        // distance that is found there excludes most of the other one.
+        let nodes = self.bvh.len();
+        let (mut at, mut visited) = (0, 0);
+        while at < nodes && visited < VISITED_MAX {
+            visited += 1;
+            if gap_squared(self.bvh.bounds_of(at), point) >= best.0 {
+                at = self.bvh.next(at);
+                continue;
+            }
+            if let Some(triangle) = self.bvh.element(at) {
+                self.improve(&mut best, triangle, point);
+            }
+            at += 1;
+        }
+        if at < nodes {
+            self.descend(point, &mut best);
+        }
+        *guess = best.2;
+        Nearest { distance: best.0.sqrt(), point: best.1, triangle: best.2, feature: best.3 }
+    }
+
+    /// Replaces the nearest point by that of a triangle if it is nearer.
+    #[inline]
+    fn improve(&self, best: &mut Best, triangle: u32, point: &Vector3) {
+        let (at, feature) = nearest_on_triangle(point, &self.corners(triangle));
+        let squared = (at - point).norm_squared();
+        if squared < best.0 {
+            *best = (squared, at, triangle, feature);
+        }
+    }
+
+    /// Searches the whole tree, of two children the nearer one first.
+    fn descend(&self, point: &Vector3, best: &mut Best) {
         let mut waiting = [(0, 0.0); DEPTH_MAX];
-        let (mut count, mut next) = (0, self.bvh.bounds_at(0).map(|bounds| (0, gap_squared(bounds, point))));
+        let (mut count, mut next) = (0, Some((0, 0.0)));
         while let Some((node, gap)) = next {
             next = None;
             if gap < best.0 {
                 if let Some(triangle) = self.bvh.element(node) {
-                    let (at, feature) = nearest_on_triangle(point, &self.corners(triangle));
-                    let squared = (at - point).norm_squared();
-                    if squared < best.0 {
-                        best = (squared, at, triangle, feature);
-                    }
+                    self.improve(best, triangle, point);
                 } else {
                     let children = [node + 1, self.bvh.next(node + 1)];
                     let [a, b] = children.map(|child| (child, gap_squared(self.bvh.bounds_of(child), point)));
@@ -108,8 +143,6 @@ impl<'a> SurfaceDistance<'a> {
                 next = Some(waiting[count]);
             }
         }
-        *guess = best.2;
-        Nearest { distance: best.0.sqrt(), point: best.1, triangle: best.2, feature: best.3 }
     }
 
     /// Whether the surface is nearer to a point than `distance` \[m\]. `guess` is a triangle that is probably
