@@ -65,17 +65,15 @@ impl Islands {
     fn index(&self, dof: u32) -> usize {
         self.index_of_dof[dof as usize] as usize
     }
-    /// The largest change of a friction bound relative to the largest bound of its island, and relative to
-    /// the largest bound of all [-], with the contact or patch and its change [N s]. Changes up to `rounding`
-    /// [N s] count as none.
+    /// The largest change of a friction bound relative to the largest bound of its island [-], with the
+    /// contact or patch and its change [N s]. Changes up to `rounding` [N s] count as none.
     pub(super) fn largest_change(
         &self,
         contact: impl Fn(usize) -> BoundChange,
         patch: impl Fn(usize) -> BoundChange,
         rounding: f64,
-    ) -> (f64, f64, Option<(ProblemPart, f64)>) {
+    ) -> (f64, Option<(ProblemPart, f64)>) {
         let mut worst = (0.0, None);
-        let (mut of_all, mut largest_of_all) = (0.0_f64, 0.0_f64);
         for island in &self.islands {
             let contacts = self.contacts[island.contacts.clone()].iter().map(|contact| contact.index as usize);
             let contacts = contacts.map(|index| (ProblemPart::Contact(index), contact(index)));
@@ -88,15 +86,11 @@ impl Islands {
                     most = (change.impulse, Some((part, change.impulse)));
                 }
             }
-            largest_of_all = largest_of_all.max(largest);
-            if most.0 > rounding {
-                of_all = of_all.max(most.0);
-                if most.0 > worst.0 * largest {
-                    worst = (most.0 / largest, most.1);
-                }
+            if most.0 > rounding && most.0 > worst.0 * largest {
+                worst = (most.0 / largest, most.1);
             }
         }
-        if of_all == 0.0 { (0.0, 0.0, None) } else { (worst.0, of_all / largest_of_all, worst.1) }
+        worst
     }
     /// One island of `problem`.
     pub(super) fn part<'a>(

@@ -24,9 +24,6 @@ const SPRING_ROUNDS_MAX: u32 = 20;
 /// The largest number of rounds for Coulomb's law at points.
 const COULOMB_PASSES_MAX: u32 = 100;
 
-/// The number of rounds that do not halve the change of friction after which islands count as settled if the
-/// whole problem has.
-const STALLED: u32 = 10;
 /// The number of accelerated rounds before those of Newton's method.
 const NEWTON_AFTER: u32 = 5;
 /// The fraction of the largest impulse by which the forces may miss their balance if Clarabel stops early
@@ -246,8 +243,11 @@ impl QuasistaticSolver {
         let (mut iterations, mut friction_passes) = (0, 0);
         loop {
             iterations += self.minimize_smoothed(problem, v, kappa, settings, friction_passes > 0)?;
-            problem.refresh_patches(v, &mut self.patch_changes);
-            let (friction_change, _) = self.measure_friction(problem, Engine::Clarabel, false);
+            self.patch_changes.clear();
+            if settings.friction_passes_max > 0 {
+                problem.refresh_patches(v, &mut self.patch_changes);
+            }
+            let friction_change = self.measure_friction(problem, Engine::Clarabel, false);
             if friction_change <= settings.friction_tolerance || friction_passes >= settings.friction_passes_max {
                 return Ok(QuasistaticReport {
                     engine: Engine::Cone,
@@ -379,7 +379,6 @@ impl QuasistaticSolver {
         settings: &QuasistaticSettings,
     ) -> Result<QuasistaticReport, QuasistaticError> {
         let (mut iterations, mut outer_iterations, mut friction_passes) = (0, 0, 0);
-        let (mut best, mut best_pass) = (f64::INFINITY, 0);
         let mut fallback = false;
         let coulomb = settings.model == FrictionModel::Coulomb && !problem.contacts().is_empty();
         let passes_max = if coulomb { COULOMB_PASSES_MAX } else { 0 }.max(settings.friction_passes_max);
@@ -411,22 +410,13 @@ impl QuasistaticSolver {
             if coulomb {
                 self.coulomb.refresh(problem, &self.contacts);
             }
-            let (mut friction_change, of_all) = self.measure_friction(problem, run.engine, coulomb);
-            // Where rounding keeps a light island from settling, the tolerance of the whole problem is left.
-            if friction_change < 0.5 * best {
-                (best, best_pass) = (friction_change, friction_passes);
-            } else if of_all <= settings.friction_tolerance && friction_passes >= best_pass + STALLED {
-                friction_change = of_all;
-            }
+            let friction_change = self.measure_friction(problem, run.engine, coulomb);
             if friction_change > settings.friction_tolerance && friction_passes < passes_max {
                 if coulomb {
                     self.advance_friction(problem, friction_passes);
                 }
                 friction_passes += 1;
                 continue;
-            }
-            if of_all <= settings.friction_tolerance {
-                friction_change = friction_change.min(settings.friction_tolerance);
             }
             self.fallbacks += u64::from(fallback);
             let impulses =
@@ -444,20 +434,20 @@ impl QuasistaticSolver {
         }
     }
 
-    /// The largest changes of a friction bound in the last refresh, relative to the largest bound of its
-    /// island, and of the problem [-]; 1 if a contact without a bound pushes.
-    fn measure_friction(&mut self, problem: &QuasistaticProblem, engine: Engine, coulomb: bool) -> (f64, f64) {
+    /// The largest change of a friction bound in the last refresh, relative to the largest bound of its
+    /// island [-]; 1 if a contact without a bound pushes.
+    fn measure_friction(&mut self, problem: &QuasistaticProblem, engine: Engine, coulomb: bool) -> f64 {
         let Self { coulomb: rounds, patch_changes, engine: cone, .. } = self;
         let contact = |index| if coulomb { rounds.change(index) } else { BoundChange::default() };
         let patch = |index: usize| patch_changes.get(index).copied().unwrap_or_default();
         let rounding = ROUNDING * problem.step;
-        let (of_island, of_all, worst) = if engine == Engine::Cone {
+        let (change, worst) = if engine == Engine::Cone {
             cone.islands.largest_change(contact, patch, rounding)
         } else {
             Islands::of(problem).largest_change(contact, patch, rounding)
         };
         self.unsettled = worst;
-        if coulomb && rounds.is_first() { (1.0, 1.0) } else { (of_island, of_all) }
+        if coulomb && rounds.is_first() { 1.0 } else { change }
     }
 
     /// Sets the friction bounds of the points for the next round: by acceleration in the first rounds, then

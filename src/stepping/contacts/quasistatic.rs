@@ -303,20 +303,24 @@ impl QuasistaticContacts {
     }
 
     /// Whether the motion of the pressure fields over h \[s\] at the velocities in `data` changes each of
-    /// their depths by at most the fraction `part`. Fields with less than the `least` elastic force \[N\] do
-    /// not count.
+    /// their depths by at most the fraction `part`. They are linearised about the velocities `about`, where
+    /// their elastic forces are those of the pressures. Fields with less than the `least` force \[N\], by
+    /// patch, do not count.
     pub(in crate::stepping) fn keeps_depths(
         &self,
         scene: &Scene,
         (data, h): (&Data, f64),
-        problem: &QuasistaticProblem,
-        (part, least): (f64, f64),
+        (problem, about): (&QuasistaticProblem, &[f64]),
+        part: f64,
+        least: impl Fn(usize) -> f64,
     ) -> bool {
         self.active.iter().zip(&self.carriers).all(|(active, carrier)| {
             let Carrier::Block { number } = carrier else { return true };
-            let (force, stiffness) = problem.patches()[*number].elastic_sums();
+            let block = &problem.patches()[*number];
+            let force: f64 = block.elastic_forces(&block.velocity(about)).sum();
+            let (_, stiffness) = block.elastic_sums();
             let moved = h * self.end.approach_speed(&scene.contact_pairs()[active.pair], scene, data);
-            force <= least || moved * stiffness <= part * force
+            force <= least(*number) || moved * stiffness <= part * force
         })
     }
 

@@ -7,6 +7,7 @@ use super::step::QuasistaticStep;
 use super::wrenches::{WRENCH, step_wrenches};
 use crate::math::SpatialForce;
 use crate::multibody::{Data, Model, State, displacement, integrate, positions};
+use crate::scene::ContactKind;
 use crate::stepping::command::{JointCommand, JointTarget};
 use crate::stepping::error::StepError;
 use crate::stepping::external::ExternalWrenches;
@@ -18,10 +19,18 @@ pub(super) const REACH: f64 = 1e-5;
 /// Slopes on the two sides, less what a curve changes between them, that differ by less than this, relative
 /// to 1 or the largest slope, are one [-].
 const KINK: f64 = 1e-5;
-/// The same with pressure fields: their steps settle to 1e-10 m, a small part of the reach [-].
+/// The same where pressure fields touch, whose faces appear and disappear one by one [-].
 const SAME_SLOPE: f64 = 1e-3;
+/// The errors of steps that add up in the difference of two slopes, less what a curve changes between them:
+/// (4 near - far)/reach on each side, where both changes are from the step itself. [-]
+const ERRORS: f64 = 16.0;
 /// The reach where steps jump within the usual one \[rad\] or \[m\].
 const NEARBY: f64 = 0.01 * REACH;
+/// The largest error that steps may leave in a slope within [`NEARBY`] [-]. Those of pressure fields and loop
+/// closures leave 4e-3.
+const NEARBY_ERROR: f64 = 2e-3;
+/// The errors of steps that add up in a slope: (far - near)/(reach/2). [-]
+const LINE_ERRORS: f64 = 4.0;
 /// The largest part of [`REACH`] by which the slope of a side may miss the step itself [-]. Points that yield
 /// by 10 nm, and friction that builds up over such a distance, are below.
 const OFFSET: f64 = 0.05;
@@ -66,6 +75,10 @@ pub(super) struct StepDifferences {
     offset_back: Vec<f64>,
     /// The reach of the differences \[rad\] or \[m\].
     reach: f64,
+    /// Whether the step itself settles in rounds, as with pressure fields that touch, and loop closures.
+    settles_by_rounds: bool,
+    /// Whether a pressure field touches in the step itself.
+    touches_field: bool,
 }
 
 impl StepDifferences {
@@ -111,6 +124,8 @@ impl StepDifferences {
             offset: Vec::new(),
             offset_back: Vec::new(),
             reach: REACH,
+            settles_by_rounds: false,
+            touches_field: false,
         }
     }
 
@@ -123,6 +138,10 @@ impl StepDifferences {
             Some(pairs) => self.pairs.extend_from_slice(pairs),
             None => self.pairs.extend(self.step.contacts.active().iter().map(|active| active.pair)),
         }
+        let kind = |pair: usize| input.scene.contact_pairs()[pair].kind;
+        self.touches_field =
+            self.step.contacts.active().iter().any(|active| kind(active.pair) == ContactKind::PressureField);
+        self.settles_by_rounds = self.touches_field || !input.scene.closures().is_empty();
         step_wrenches(&self.step, input.settings.step(), &self.pairs, &mut self.wrenches);
         let size = input.scene.model().nv() + WRENCH * self.pairs.len();
         for numbers in [&mut self.near, &mut self.far, &mut self.back, &mut self.offset] {
@@ -197,6 +216,19 @@ impl StepDifferences {
         !jumps
     }
 
+    /// The largest difference between slopes that counts as none, relative to 1 or the largest slope [-].
+    /// Steps that settle to an error e leave up to 16 e/reach, and pressure fields that touch leave more.
+    fn same_slope(&self, h: f64) -> f64 {
+        let touches = if self.touches_field { SAME_SLOPE } else { KINK };
+        touches.max(ERRORS * self.unsettled(h) / self.reach)
+    }
+
+    /// The error to which steps settle \[m\] or \[rad\].
+    fn unsettled(&self, h: f64) -> f64 {
+        let of_rounds = if self.settles_by_rounds { self.step.settled } else { 0.0 };
+        of_rounds + h * self.step.options.solver.tolerance
+    }
+
     /// Writes the changes of the end and of the wrenches along `column` to `slope`.
     pub(super) fn slope(&mut self, input: &StepInput<'_>, column: usize, slope: &mut [f64]) -> Slope {
         self.reach = REACH;
@@ -204,12 +236,15 @@ impl StepDifferences {
     }
 
     /// Does the same within a hundredth of [`REACH`], where steps jump within the reach: the slope counts as
-    /// that of one side. Steps with pressure fields do not settle so closely.
+    /// that of one side. Steps with pressure fields or loop closures do not settle so closely, nor do some
+    /// that settle at the usual tolerances only: they have none.
     pub(super) fn slope_nearby(&mut self, input: &StepInput<'_>, column: usize, slope: &mut [f64]) -> Slope {
         self.reach = NEARBY;
+        if LINE_ERRORS * self.unsettled(input.settings.step()) > NEARBY_ERROR * self.reach {
+            return Slope::None;
+        }
         match self.slope_within(input, column, slope) {
             Slope::None => Slope::None,
-            _ if self.step.has_fields => Slope::None,
             _ => Slope::OneSided,
         }
     }
@@ -219,7 +254,7 @@ impl StepDifferences {
         let backward = self.side(input, column, -1.0, &mut back);
         self.offset_back.clone_from(&self.offset);
         let forward = self.side(input, column, 1.0, slope);
-        let (n, most) = (input.scene.model().nv(), if self.step.has_fields { SAME_SLOPE } else { KINK });
+        let (n, most) = (input.scene.model().nv(), self.same_slope(input.settings.step()));
         let holding = match (forward, backward) {
             (true, true) => {
                 let after = Side { slopes: &slope[..n], offsets: &self.offset[..n] };

@@ -106,8 +106,8 @@ impl QuasistaticStep {
         trial.rounds += 1;
         let accelerates = trial.rounds > ACCELERATE_AFTER;
         let refines = motion.bound <= self.settled && trial.refinements < REFINEMENTS_MAX && {
-            let least = self.balance_tolerance() / h;
-            !self.contacts.keeps_depths(scene, (&self.end, h), &self.problem, (SETTLED_DEPTH, least))
+            let least = |patch: usize| self.patch_tolerance(patch) / h;
+            !self.contacts.keeps_depths(scene, (&self.end, h), (&self.problem, &self.about), SETTLED_DEPTH, least)
         };
         trial.refinements += u32::from(refines);
         if motion.bound <= self.settled && !refines {

@@ -9,6 +9,7 @@ use super::failure::{Failure, PartStart, explain, name_of_tree};
 use super::step::QuasistaticStep;
 use crate::contact::FaceFriction;
 use crate::math::Index;
+use crate::multibody::{Joint, JointKind};
 use crate::solvers::quasistatic::{ProblemPart, QuasistaticReport};
 use crate::stepping::error::StepError;
 use crate::stepping::input::{StepInput, StepStart};
@@ -93,7 +94,12 @@ impl QuasistaticStep {
             return None;
         }
         let model = input.scene.model();
-        let free = |tree: &usize| model.trees()[*tree].clone().all(|dof| !self.impedances.actuated()[dof]);
+        let free = |tree: &usize| {
+            let dofs = model.trees()[*tree].clone();
+            let floats = |joint: &Joint| joint.kind == JointKind::Floating && joint.damping == 0.0;
+            let mut bases = model.joints().iter().filter(|joint| dofs.contains(&joint.v_start) && floats(joint));
+            bases.next().is_some() && dofs.clone().all(|dof| !self.impedances.actuated()[dof])
+        };
         let (pair, dof) = match failure {
             Failure::Path(mistake) => (Some(mistake.pair), None),
             Failure::Friction { pair, .. } => (*pair, None),

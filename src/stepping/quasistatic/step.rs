@@ -195,8 +195,18 @@ impl QuasistaticStep {
         input: &StepInput<'_>,
         result: &mut StepResult,
     ) -> Result<QuasistaticReport, Failure> {
+        let solved = self.solve_part(input, &mut result.state.v)?;
+        self.check_balance(&solved)?;
+        self.check_support(input)?;
+        self.check_path(input, &result.state.v)?;
+        result.integrate(input)?;
+        Ok(solved)
+    }
+
+    /// Solves for the velocities of the step in one part. Friction, pressure fields and loop closures have
+    /// then settled.
+    pub(super) fn solve_part(&mut self, input: &StepInput<'_>, v: &mut [f64]) -> Result<QuasistaticReport, Failure> {
         let options = &{ self.options };
-        let v = &mut result.state.v;
         let start = input.now();
         v.copy_from_slice(&input.start.state.v);
         self.assemble(input, options, v);
@@ -208,10 +218,6 @@ impl QuasistaticStep {
         }
         self.check_closures()?;
         self.check_friction(&solved, options)?;
-        self.check_balance(&solved)?;
-        self.check_support(input, options)?;
-        self.check_path(input, v)?;
-        result.integrate(input)?;
         Ok(solved)
     }
 
@@ -311,6 +317,15 @@ impl QuasistaticStep {
         let all = problem.linear.iter().chain(scalars).fold(0.0_f64, |largest, x| largest.max(x.abs()));
         let scale = if scale > 0.0 { scale } else { all };
         BALANCE * scale + ROUNDING * problem.step
+    }
+
+    /// The same for a patch: a fraction of its own impulse and of the weights of the bodies that it touches.
+    pub(super) fn patch_tolerance(&self, patch: usize) -> f64 {
+        let Self { solver, problem, start, .. } = self;
+        let impulse = solver.patch_impulses().get(patch).map_or(0.0, |impulse| impulse.f.norm());
+        let dofs = problem.patches()[patch].dofs().iter();
+        let weights = dofs.map(|dof| problem.step * start.gravity[*dof as usize].abs());
+        BALANCE * weights.fold(impulse, f64::max) + ROUNDING * problem.step
     }
 
     fn check_balance(&self, solved: &QuasistaticReport) -> Result<(), Failure> {
@@ -459,8 +474,8 @@ impl QuasistaticStep {
 
     /// Without inertia, checks that contacts connect every loaded tree to the world or to a tree that is
     /// held.
-    fn check_support(&mut self, input: &StepInput<'_>, options: &QuasistaticStepping) -> Result<(), StepError> {
-        if options.inertia != UnactuatedInertia::None {
+    fn check_support(&mut self, input: &StepInput<'_>) -> Result<(), StepError> {
+        if self.options.inertia != UnactuatedInertia::None {
             return Ok(());
         }
         let model = input.scene.model();

@@ -3,8 +3,8 @@
 
 use isobar::math::{SpatialVelocity, Vector3, Vector6};
 use isobar::solvers::quasistatic::{
-    ContactKey, Engine, FrictionCone, QuasistaticError, QuasistaticProblem, QuasistaticSettings, QuasistaticSolver,
-    VelocityBound,
+    ContactKey, Engine, FrictionCone, ProblemPart, QuasistaticError, QuasistaticProblem, QuasistaticSettings,
+    QuasistaticSolver, VelocityBound,
 };
 use isobar::solvers::{BoxRow, DissipationLaw, FaceInput, PatchLaw};
 
@@ -449,4 +449,76 @@ fn islands_do_not_depend_on_each_other() {
             assert_eq!(solve(elsewhere, light), reference, "{elsewhere} kg elsewhere, light {light}");
         }
     }
+}
+
+/// With `friction_passes_max: 0`, a smoothed step keeps the friction bounds of the patches, as an exact one
+/// does: here none, so that only the fingers resist the load. Otherwise it takes those of its solution.
+#[test]
+fn smoothed_steps_without_passes_keep_the_bounds_of_patches() {
+    let (kappa, engine) = (1e-6, Engine::Cone);
+    let solve = |passes: u32, problem: &mut QuasistaticProblem| {
+        let settings = QuasistaticSettings { friction_passes_max: passes, ..settings(engine) };
+        let mut v = vec![0.0; problem.size()];
+        let mut solver = QuasistaticSolver::default();
+        solver.step_smoothed(problem, &mut v, kappa, &settings).unwrap();
+        solver.patch_impulses()[0].f.xy().norm()
+    };
+    let mut problem = everything(0.4);
+    let first = solve(0, &mut problem);
+    let again = solve(0, &mut problem);
+    assert!(first == 0.0 && again == 0.0, "friction {first} and {again} N s without bounds");
+    assert!(solve(20, &mut problem) > 1e-3, "passes give the patch its friction");
+}
+
+/// A light and a heavy point, each on a patch. The light one is pushed, and its friction lifts its load by a
+/// fifth, so that each pass takes four fifths off its error. The heavy one rests, and its bound is exact
+/// after a pass.
+fn light_and_heavy_points() -> QuasistaticProblem {
+    let mut problem = QuasistaticProblem::default();
+    problem.reset(4, STEP);
+    let heavy = 1e6;
+    for (first, mass, push) in [(0, 1e-3, 2e-3), (2, 1e-3 * heavy, 0.0)] {
+        problem.quadratic[5 * first] = mass;
+        problem.quadratic[5 * first + 5] = mass;
+        problem.linear[first] = push;
+        problem.linear[first + 1] = -mass;
+        if push > 0.0 {
+            (problem.quadratic[1], problem.quadratic[4]) = (0.5 * mass, 0.5 * mass);
+        }
+        let patch = problem.add_patch();
+        patch.reset(PatchLaw {
+            step: STEP,
+            dissipation: DissipationLaw::HuntCrossley { dissipation: 0.0 },
+            friction: 0.4,
+            stiction_tolerance: 1e-4,
+            friction_compliance: 0.0,
+        });
+        patch.push_column(first as u32, Vector6::new(0.0, 0.0, 0.0, 1.0, 0.0, 0.0), 0.0);
+        patch.push_column(first as u32 + 1, Vector6::new(0.0, 0.0, 0.0, 0.0, 0.0, 1.0), 0.0);
+        patch.push_face(&FaceInput {
+            p_CF: Vector3::zeros(),
+            normal: Vector3::z(),
+            stiffness: 1e3 * mass,
+            elastic_force: 0.0,
+            spin_arm_squared: 0.0,
+        });
+    }
+    problem
+}
+
+/// Friction of a light body that has not settled is not excused by a heavy body elsewhere, a million times
+/// its bound: the report has the change relative to its own bound, and names its patch.
+#[test]
+fn a_heavy_body_elsewhere_does_not_excuse_friction_that_has_not_settled() {
+    let solve = |passes: u32| {
+        let (mut problem, mut solver) = (light_and_heavy_points(), QuasistaticSolver::default());
+        let settings = QuasistaticSettings { friction_passes_max: passes, ..settings(Engine::Cone) };
+        let report = solver.solve(&mut problem, &mut [0.0; 4], &settings).unwrap();
+        (report.friction_change, solver.unsettled_friction().map(|(part, _)| part))
+    };
+    let (change, part) = solve(1);
+    assert!(change > 0.05, "a change of {change} after one pass");
+    assert_eq!(part, Some(ProblemPart::Patch(0)));
+    let (change, _) = solve(40);
+    assert!(change <= 1e-6, "a change of {change} after 40 passes");
 }

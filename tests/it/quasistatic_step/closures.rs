@@ -3,7 +3,7 @@
 use isobar::math::{BodyIndex, RigidTransform, SpatialInertia, Vector3};
 use isobar::multibody::{JointKind, JointSpec};
 use isobar::scene::{Closure, ClosureKind, SceneBuilder};
-use isobar::stepping::{Simulation, StepError, UnactuatedInertia};
+use isobar::stepping::{QuasistaticDerivatives, Simulation, StepError, UnactuatedInertia};
 
 use super::{STEPS, bits, positions, simulate, spring};
 use crate::worlds::{GRAVITY, at, quasistatic};
@@ -90,6 +90,34 @@ fn bodies_on_closures_follow_commands_that_jump() {
     }
     println!("{taken} steps, {refused} refused");
     assert!(taken > 1000, "{taken} steps, {refused} refused");
+}
+
+/// Rods on closures move smoothly: no column of their derivatives, which are differences of steps, is
+/// one-sided. The steps settle in rounds to 1e-10 m, 1e-5 of the reach of the differences: that is no kink.
+#[test]
+fn rounds_that_close_closures_make_no_kinks() {
+    let (mut columns, mut one_sided) = (0, 0);
+    for ((joint, reach), kind) in [(JointKind::Prismatic, 0.1), (JointKind::Revolute, 0.3)]
+        .into_iter()
+        .flat_map(|drive| [ClosureKind::Point, ClosureKind::Weld].map(|kind| (drive, kind)))
+    {
+        for step in [0.01, 0.02, 0.05, 0.1] {
+            let what = format!("{joint:?}, {kind:?}, h = {step}");
+            let mut simulation = hanging(joint, kind, f64::INFINITY, (step, UnactuatedInertia::DRAG));
+            simulation.step(&positions(&[reach])).unwrap_or_else(|error| panic!("{what}: {error}"));
+            let mut derivatives = QuasistaticDerivatives::new(&simulation).expect("a quasistatic simulation");
+            let found = derivatives.differentiate(&simulation, &positions(&[1.2 * reach]));
+            found.unwrap_or_else(|error| panic!("{what}: {error}"));
+            for column in 0..derivatives.size() + derivatives.commands() {
+                columns += 1;
+                if derivatives.is_one_sided(column) {
+                    one_sided += 1;
+                    println!("{what}: column {column} is one-sided");
+                }
+            }
+        }
+    }
+    assert!(columns > 100 && one_sided == 0, "{one_sided} of {columns} columns are one-sided");
 }
 
 /// A closure that no motion can close is an error with its name, and the state stays: the rod's distance to a

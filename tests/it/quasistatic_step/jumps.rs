@@ -11,7 +11,7 @@ use isobar::stepping::{
 };
 
 use super::derivatives::{Case, sharp};
-use super::random_states::error_of;
+use super::random_states::{ONE_SIDED, error_of};
 use super::{INERTIAS, STEPS, add_box, add_finger, add_ground, bits, positions, rigid, simulate, spring};
 use crate::random::Random;
 use crate::worlds::{GRAVITY, compliant, quasistatic};
@@ -200,10 +200,9 @@ fn agrees(jump: &Jump, column: usize) -> Option<bool> {
     let one_sided = derivatives.is_one_sided(column);
     let error = error_of(&case, &case.state, &case.command, column, &values, one_sided);
     let has_fields = case.scene.contact_pairs().iter().any(|pair| pair.kind == ContactKind::PressureField);
-    // A one-sided column is seen here over other reaches than its own, along which steps curve.
     let tolerance = match (has_fields, one_sided) {
         (true, _) => 1e-2,
-        (false, true) => 5e-3,
+        (false, true) => ONE_SIDED,
         (false, false) => 1e-5,
     };
     let agrees = error <= tolerance;
@@ -254,8 +253,9 @@ fn steps_that_are_taken_have_derivatives() {
     println!("{taken} taken, {in_parts} in parts, {jumps} jumps, {wrong} wrong of {compared}");
     assert!(in_parts > 0, "a step in parts");
     assert!(compared > 30 && wrong == 0, "{wrong} columns of {compared} are wrong");
-    // Boxes that fall from fingers, in parts, end elsewhere after a change of 1e-7.
-    assert!(jumps < taken, "{jumps} of {taken} steps have no derivatives");
+    // 22 of 61 have none: 19 with pressure fields, and boxes that fall from fingers, in parts, and end
+    // elsewhere after a change of 1e-7.
+    assert!(jumps <= 22, "{jumps} of {} steps have no derivatives", taken + jumps);
 }
 
 /// The linearisations of a soft box between two fingers settle by Anderson's method only. Without it, parts
@@ -267,6 +267,17 @@ fn linearizations_that_go_to_and_fro_settle() {
     if let Err(error) = jump.simulation.step(&command) {
         panic!("{}: {error}", jump.label);
     }
+}
+
+/// A smoothed step whose fields do not come to rest, and whose forces do not balance where they are, is
+/// refused with the pair, as an exact one would be.
+#[test]
+fn smoothed_steps_whose_fields_do_not_settle_are_refused() {
+    let jump = jump(8);
+    let mut derivatives = QuasistaticDerivatives::new(&jump.simulation).expect("a quasistatic simulation");
+    let found = derivatives.differentiate_smoothed(&jump.simulation, &positions(&jump.command), 1e-3);
+    let Err(DerivativeError::Step(StepError::NotSettled { reason, .. })) = &found else { panic!("{found:?}") };
+    assert!(matches!(reason, Unsettled::Surface { .. }), "{reason:?}");
 }
 
 /// The law of `commands_that_jump_end_in_balance_or_are_refused` for 500 grasps and pushes.

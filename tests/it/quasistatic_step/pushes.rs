@@ -3,10 +3,10 @@
 
 use isobar::contact::FaceFriction;
 use isobar::geometry::Shape;
-use isobar::math::{BodyIndex, RigidTransform, Rotation, Vector3};
-use isobar::multibody::JointLimits;
+use isobar::math::{BodyIndex, Matrix3, RigidTransform, Rotation, SpatialInertia, Vector3};
+use isobar::multibody::{JointKind, JointLimits, JointSpec};
 use isobar::scene::SceneBuilder;
-use isobar::stepping::{Simulation, Snapshot, StepError, StepSettings, UnactuatedInertia, Unsettled};
+use isobar::stepping::{Simulation, Snapshot, StepError, StepSettings, Stepping, UnactuatedInertia, Unsettled};
 
 use super::{add_box, add_finger, add_ground, positions, rigid, simulate, spring};
 use crate::random::Random;
@@ -108,6 +108,30 @@ fn bodies_that_overlap_and_cannot_part_are_named_with_a_way_out() {
     let text = error.to_string();
     assert!(text.contains("overlap by 5.0e-3 m") && text.contains("no_contact"), "{text}");
     assert!(!text.contains("shorter steps"), "{text}");
+}
+
+/// A sash without an actuator is held by its rail, along which it slides down to the ground: where a step
+/// without inertia does not settle because of it, here for want of iterations, it is no body that contact
+/// alone holds.
+#[test]
+fn a_body_on_a_passive_rail_is_no_free_body() {
+    let mut builder = SceneBuilder::new();
+    add_ground(&mut builder, &rigid(0.4));
+    let inertia = SpatialInertia::from_central(0.1, &Vector3::zeros(), &(Matrix3::identity() * 1e-4));
+    let sash = builder.add_body("sash", inertia);
+    let axis_F = Vector3::new(0.3, 0.0, 1.0).normalize();
+    let spec = JointSpec { axis_F, ..JointSpec::new("rail", BodyIndex::WORLD, sash, JointKind::Prismatic) };
+    builder.add_joint(spec).expect("a joint");
+    let shape = Shape::Box { size: Vector3::repeat(0.04) };
+    builder.add_geometry(sash, "sash", at(0.0, 0.0, 0.021), shape, &rigid(0.4)).expect("a sash");
+    let mut settings = quasistatic(0.1, UnactuatedInertia::None);
+    let Stepping::Quasistatic(options) = &mut settings.stepping else { panic!("quasistatic") };
+    options.solver.outer_max = 0;
+    let mut simulation = simulate(builder, Vector3::z() * -GRAVITY, settings, &[]);
+    let error = simulation.step(&positions(&[0.0])).expect_err("no step");
+    let StepError::NotSettled { reason, .. } = &error else { panic!("{error}") };
+    assert!(matches!(reason, Unsettled::Solver { .. }), "{error}");
+    assert!(error.to_string().contains("sash"), "{error}");
 }
 
 /// A step that settles with friction at the centroids of faces only says so. With `face_friction: centroid`

@@ -21,9 +21,9 @@ use crate::worlds::{GRAVITY, at, compliant, quasistatic};
 /// smooth [-].
 const SMOOTH: f64 = 1e-5;
 /// The same of one side: a side is seen beyond the distance by which points yield, and is curved there [-].
-const ONE_SIDED: f64 = 1e-3;
+pub(super) const ONE_SIDED: f64 = 1e-3;
 /// Increments of the differences [rad] or [m]: points yield by 1e-8, and steps are solved to 1e-13.
-const INCREMENTS: [f64; 6] = [1e-5, 2e-6, 3e-7, 3e-8, 3e-9, 1e-9];
+const INCREMENTS: [f64; 7] = [1e-5, 2e-6, 3e-7, 3e-8, 1e-8, 3e-9, 1e-9];
 
 /// A scene, and the middle and the range of its random commands.
 struct Walk {
