@@ -52,6 +52,7 @@ mod solid_angle;
 pub mod surface_check;
 mod surface_distance;
 mod tetrahedra;
+mod triangle_colors;
 mod winding;
 
 pub use aabb::Aabb;
@@ -72,3 +73,4 @@ pub use rigid::{
 };
 pub use shape::Shape;
 pub use tetrahedra::NO_NEIGHBOUR;
+pub use triangle_colors::TriangleColors;

@@ -5,13 +5,14 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::Deserialize;
 
 use super::limits;
 use super::package::PackageMap;
 use super::urdf::{self, LoadOptions, OnUnreadableMesh, UrdfError};
-use crate::geometry::Shape;
+use crate::geometry::{Shape, TriangleColors};
 use crate::math::{RigidTransform, Rotation, Vector3};
 
 /// A quaternion whose length differs from 1 by more than this is a mistake, not a rounding. \[-\]
@@ -52,6 +53,8 @@ pub struct DrawnShape {
     pub X_WS: RigidTransform,
     /// Red, green, blue, alpha in 0..1.
     pub color: [f64; 4],
+    /// Colours of the triangles of a mesh, from its file; triangles without one have `color`.
+    pub mesh_colors: Option<Arc<TriangleColors>>,
 }
 
 /// Triangles of one appearance.
@@ -177,7 +180,8 @@ pub fn read(file: &Path, packages: &PackageMap) -> Result<Drawing, DrawingError>
             for visual in &link.visuals {
                 let Some(shape) = visual.shape.clone() else { continue };
                 let [r, g, b, alpha] = visual.color.unwrap_or(DEFAULT_COLOR);
-                shapes.push(DrawnShape { shape, X_WS: X_WL * visual.X_BG, color: [r, g, b, alpha * robot.alpha] });
+                let (color, mesh_colors) = ([r, g, b, alpha * robot.alpha], visual.mesh_colors.clone());
+                shapes.push(DrawnShape { shape, X_WS: X_WL * visual.X_BG, color, mesh_colors });
             }
         }
     }

@@ -40,4 +40,4 @@ pub use mesh_picture::mesh_preview;
 pub use png_file::{encode_animation, encode_png, write_animation, write_png};
 pub use scene_picture::{scene_picture, scene_pictures};
 pub use scene_view::{ScenePicture, View};
-pub use solid::Solid;
+pub use solid::{Solid, SolidColors};

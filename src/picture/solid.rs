@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::f64::consts::{PI, TAU};
 
-use crate::geometry::Shape;
-use crate::geometry::{SurfaceMesh, VolumeMesh, make};
+use super::color::Color;
+use crate::geometry::{Shape, SurfaceMesh, TriangleColors, VolumeMesh, make};
 use crate::math::Vector3;
 
 /// Faces that meet at a smaller angle than this are shaded as one round surface. \[-\] cos(35 degrees)
@@ -30,28 +30,62 @@ pub struct Solid {
     pub creases: Vec<[Vector3; 2]>,
 }
 
+/// The colours of a solid whose triangles have different ones.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SolidColors {
+    /// The colour at each corner; the three of a triangle are equal.
+    pub vertices: Vec<Color>,
+    /// The colour of a triangle at each of [`Solid::creases`].
+    pub creases: Vec<Color>,
+}
+
+/// The triangle of the surface that each triangle and each crease of a solid comes from.
+#[derive(Default)]
+struct Origins {
+    triangles: Vec<usize>,
+    creases: Vec<usize>,
+}
+
 impl Solid {
     /// A solid from triangles of any kind: open, closed, with shared vertices or without. Elements that name
     /// missing vertices, have no area or are not finite are left out.
     pub fn from_surface(mesh: &SurfaceMesh) -> Self {
-        Self::with_creases(mesh, CREASE_COSINE)
+        Self::with_creases(mesh, CREASE_COSINE).0
     }
 
     /// Like [`Solid::from_surface`], with flat triangles and all edges except those between triangles of one
     /// plane. It shows the mesh itself and not the shape that it approximates.
     pub fn faceted(mesh: &SurfaceMesh) -> Self {
-        Self::with_creases(mesh, FLAT_COSINE)
+        Self::with_creases(mesh, FLAT_COSINE).0
     }
 
-    fn with_creases(mesh: &SurfaceMesh, crease_cosine: f64) -> Self {
+    /// The solid of a visual geometry. If it is a mesh with `colors`, also the colours of the solid; triangles
+    /// without one have the colour `default`. `None` for a half space.
+    pub fn from_visual(
+        shape: &Shape,
+        colors: Option<&TriangleColors>,
+        default: Color,
+    ) -> Option<(Self, Option<SolidColors>)> {
+        let (Shape::Mesh(mesh), Some(colors)) = (shape, colors) else {
+            return Some((Self::from_shape(shape)?, None));
+        };
+        let (solid, origins) = Self::with_creases(mesh, CREASE_COSINE);
+        let color = |triangle: &usize| colors.of(*triangle).unwrap_or(default);
+        let vertices = origins.triangles.iter().flat_map(|triangle| [color(triangle); 3]).collect();
+        let creases = origins.creases.iter().map(color).collect();
+        Some((solid, Some(SolidColors { vertices, creases })))
+    }
+
+    fn with_creases(mesh: &SurfaceMesh, crease_cosine: f64) -> (Self, Origins) {
         let joined = joined_vertices(&mesh.vertices);
-        let mut solid = Self::default();
+        let (mut solid, mut origins) = (Self::default(), Origins::default());
         let mut faces: Vec<([u32; 3], [u32; 3], Vector3)> = Vec::new();
-        for triangle in &mesh.triangles {
+        for (number, triangle) in mesh.triangles.iter().enumerate() {
             let at = |i: usize| mesh.vertices.get(triangle[i] as usize).copied();
             let (Some(a), Some(b), Some(c)) = (at(0), at(1), at(2)) else { continue };
             let cross = (b - a).cross(&(c - a));
             if cross.norm() > 0.0 && cross.norm().is_finite() {
+                origins.triangles.push(number);
                 faces.push((*triangle, triangle.map(|vertex| joined[vertex as usize]), cross));
             }
         }
@@ -82,9 +116,10 @@ impl Solid {
             };
             if sharp {
                 solid.creases.push([mesh.vertices[*a as usize], mesh.vertices[*b as usize]]);
+                origins.creases.extend(sharing.first().map(|face| origins.triangles[*face]));
             }
         }
-        solid
+        (solid, origins)
     }
 
     /// The solid of a shape; `None` for a half space.

@@ -2,9 +2,10 @@
 //! and no model.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use crate::contact::ContactProperties;
-use crate::geometry::Shape;
+use crate::geometry::{Shape, TriangleColors};
 use crate::math::{Matrix3, RigidTransform, Vector3};
 use crate::multibody::{JointKind, JointSpring, Mimic};
 
@@ -119,6 +120,8 @@ pub struct VisualElement {
     pub mesh: Option<(String, Vector3)>,
     /// Red, green, blue, alpha in 0..1, from the element or the robot's named material.
     pub color: Option<[f64; 4]>,
+    /// The colours of the mesh file, if it was read and there is no `color`.
+    pub mesh_colors: Option<Arc<TriangleColors>>,
     /// Line in the file, from 1.
     pub line: u32,
 }

@@ -85,7 +85,8 @@ pub fn visuals(robot: &RobotDescription, placed: &PlacedRobot) -> Vec<VisualGeom
         let body = placed.bodies.get(&link.name).copied();
         let seen = link.visuals.iter().filter_map(move |visual| {
             let (body, shape) = (body?, visual.shape.clone()?);
-            Some(VisualGeometry { body, X_BV: visual.X_BG, shape, color: visual.color })
+            let mesh_colors = visual.mesh_colors.clone();
+            Some(VisualGeometry { body, X_BV: visual.X_BG, shape, color: visual.color, mesh_colors })
         });
         seen.collect::<Vec<_>>()
     };

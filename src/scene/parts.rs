@@ -1,7 +1,9 @@
 //! The parts of a scene besides its bodies: geometries, pairs that may touch, actuators.
 
+use std::sync::Arc;
+
 use crate::contact::{CombinedMaterial, ContactMaterial};
-use crate::geometry::{HydroelasticGeometry, RigidShape, Shape};
+use crate::geometry::{HydroelasticGeometry, RigidShape, Shape, TriangleColors};
 use crate::math::{BodyIndex, GeometryIndex, RigidTransform};
 
 /// A collision geometry of a body.
@@ -36,6 +38,8 @@ pub struct VisualGeometry {
     pub shape: Shape,
     /// Red, green, blue, alpha in 0..1; `None` if the file states no colour.
     pub color: Option<[f64; 4]>,
+    /// The colours of the triangles of a mesh, from its file, if there is no `color`.
+    pub mesh_colors: Option<Arc<TriangleColors>>,
 }
 
 /// The kind of the contact of a pair.

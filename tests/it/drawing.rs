@@ -40,7 +40,7 @@ fn draw(name: &str, text: &str) -> (Output, PathBuf) {
 }
 
 /// Columns, rows, and the pixels of an RGB picture.
-fn pixels(file: &std::path::Path) -> (usize, Vec<[u8; 3]>) {
+pub(crate) fn pixels(file: &std::path::Path) -> (usize, Vec<[u8; 3]>) {
     let decoder = png::Decoder::new(std::io::BufReader::new(std::fs::File::open(file).expect("a picture")));
     let mut reader = decoder.read_info().expect("a PNG file");
     let mut bytes = vec![0; reader.output_buffer_size().expect("a size")];

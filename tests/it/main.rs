@@ -33,6 +33,7 @@ mod joint_laws;
 mod joint_wrench;
 mod laws;
 mod margins;
+mod mesh_colors;
 mod mesh_scenes;
 mod moveit;
 mod multibody;

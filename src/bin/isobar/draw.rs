@@ -37,9 +37,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         canvas.line(from, to, 1.0, *color, 0.0);
     }
     for shape in &drawing.shapes {
-        let Some(solid) = Solid::from_shape(&shape.shape) else { continue };
         let [r, g, b, alpha] = shape.color.map(|channel| channel as f32);
-        canvas.solid(&solid, &shape.X_WS, &Paint::plain([r, g, b], alpha))?;
+        let visual = Solid::from_visual(&shape.shape, shape.mesh_colors.as_deref(), [r, g, b]);
+        let Some((solid, colors)) = visual else { continue };
+        let coat = colors.as_ref().map_or(Coat::Plain([r, g, b]), |colors| Coat::Colors(&colors.vertices));
+        canvas.solid(&solid, &shape.X_WS, &Paint { coat, alpha, gloss: Gloss::Satin })?;
     }
     for surface in &drawing.surfaces {
         draw_surface(&mut canvas, surface)?;

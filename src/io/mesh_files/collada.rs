@@ -2,16 +2,16 @@
 //!
 //! This is a small reader of our own, because robot meshes use little of the format but need the poses of
 //! nodes and the unit. It reads `triangles`, `polylist`, `polygons`, `trifans` and `tristrips` of the
-//! geometries that the scene instances. Lines, materials, lights, deformations of skins and animations are
-//! ignored. `up_axis` is not applied, as in RViz, MoveIt and Pinocchio: robot files are made with these
+//! geometries that the scene instances. Lines, lights, deformations of skins and animations are ignored; of
+//! materials only the diffuse colour is read (`collada_colors`). `up_axis` is not applied, as in RViz, MoveIt and Pinocchio: robot files are made with these
 //! tools, and turning the mesh would move it away from its link.
 
 use std::collections::BTreeMap;
 
+use super::collada_colors::Bindings;
 use super::malformed::Malformed;
 use super::polygon;
 use super::welder::Welder;
-use crate::geometry::SurfaceMesh;
 use crate::io::xml::{self, Element};
 use crate::math::{Matrix3, Rotation, Vector3};
 
@@ -63,17 +63,16 @@ const NODE_DEPTH_MAX: usize = 100;
 const NODES_MAX: usize = 100_000;
 
 /// The result of the reader, and the number of nodes that it has visited.
-#[derive(Default)]
-struct Gathered {
-    welder: Welder,
+struct Gathered<'a> {
+    welder: &'a mut Welder,
     nodes: usize,
 }
 
 /// The elements of the file by their ids.
-type Ids<'a> = BTreeMap<&'a str, &'a Element>;
+pub(super) type Ids<'a> = BTreeMap<&'a str, &'a Element>;
 
 /// Reads the scene's triangles.
-pub(super) fn read(bytes: &[u8]) -> Result<SurfaceMesh, Malformed> {
+pub(super) fn read(bytes: &[u8], welder: &mut Welder) -> Result<(), Malformed> {
     let root = xml::parse(&String::from_utf8_lossy(bytes))
         .map_err(|error| Malformed::new("an XML document", error.to_string()))?;
     if root.name != "COLLADA" {
@@ -84,7 +83,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<SurfaceMesh, Malformed> {
     let meter = root.child("asset").and_then(|asset| asset.child("unit")).and_then(|unit| unit.attribute("meter"));
     let meter: f64 = meter.map_or(Ok(1.0), number)?;
     let to_meters = Affine { linear: Matrix3::identity() * meter, offset: Vector3::zeros() };
-    let mut gathered = Gathered::default();
+    let mut gathered = Gathered { welder, nodes: 0 };
     let scene = root.child("scene").and_then(|scene| scene.child("instance_visual_scene"));
     match scene.and_then(|instance| target(instance, "url", &ids)) {
         Some(scene) => {
@@ -94,11 +93,11 @@ pub(super) fn read(bytes: &[u8]) -> Result<SurfaceMesh, Malformed> {
         }
         None => {
             for geometry in root.children("library_geometries").flat_map(|library| library.children("geometry")) {
-                add_geometry(geometry, &to_meters, &ids, &mut gathered.welder)?;
+                add_geometry(geometry, None, &to_meters, &ids, gathered.welder)?;
             }
         }
     }
-    Ok(gathered.welder.finish())
+    Ok(())
 }
 
 fn collect_ids<'a>(element: &'a Element, ids: &mut Ids<'a>) {
@@ -109,7 +108,7 @@ fn collect_ids<'a>(element: &'a Element, ids: &mut Ids<'a>) {
 }
 
 /// The element that a local reference such as `url="#mesh"` names.
-fn target<'a>(element: &Element, attribute: &str, ids: &Ids<'a>) -> Option<&'a Element> {
+pub(super) fn target<'a>(element: &Element, attribute: &str, ids: &Ids<'a>) -> Option<&'a Element> {
     ids.get(element.attribute(attribute)?.strip_prefix('#')?).copied()
 }
 
@@ -151,7 +150,7 @@ fn add_node(node: &Element, X: &Affine, ids: &Ids, depth: usize, gathered: &mut 
             }
             "instance_geometry" => {
                 let geometry = target(child, "url", ids).ok_or_else(|| dangling(child, "url"))?;
-                add_geometry(geometry, &X, ids, &mut gathered.welder)?;
+                add_geometry(geometry, Some(child), &X, ids, gathered.welder)?;
             }
             "instance_controller" => {
                 // A skinned mesh in its rest shape, which `bind_shape_matrix` places.
@@ -161,7 +160,8 @@ fn add_node(node: &Element, X: &Affine, ids: &Ids, depth: usize, gathered: &mut 
                     Some(matrix) => X.after(&Affine::matrix(matrix)?),
                     None => X,
                 };
-                add_geometry(geometry.ok_or_else(|| dangling(child, "url"))?, &bound, ids, &mut gathered.welder)?;
+                let geometry = geometry.ok_or_else(|| dangling(child, "url"))?;
+                add_geometry(geometry, Some(child), &bound, ids, gathered.welder)?;
             }
             _ => {}
         }
@@ -177,8 +177,16 @@ fn dangling(element: &Element, attribute: &str) -> Malformed {
     )
 }
 
-fn add_geometry(geometry: &Element, X: &Affine, ids: &Ids, welder: &mut Welder) -> Result<(), Malformed> {
+/// Appends a geometry, with the materials that `instance` binds.
+fn add_geometry(
+    geometry: &Element,
+    instance: Option<&Element>,
+    X: &Affine,
+    ids: &Ids,
+    welder: &mut Welder,
+) -> Result<(), Malformed> {
     let Some(mesh) = geometry.child("mesh") else { return Ok(()) };
+    let bindings = Bindings::of(instance.filter(|_| welder.wants_colors()));
     let mirrored = X.linear.determinant() < 0.0;
     for primitive in &mesh.children {
         if !["triangles", "polylist", "polygons", "trifans", "tristrips"].contains(&primitive.name.as_str()) {
@@ -194,6 +202,7 @@ fn add_geometry(geometry: &Element, X: &Affine, ids: &Ids, welder: &mut Welder) 
             }
         }
         let Some((offset, vertices)) = vertex_input else { continue };
+        welder.color(|| bindings.color(primitive, ids));
         let positions = positions(vertices, ids)?;
         let polygons = polygons(primitive, stride, offset, &positions)?;
         let corner = |index: usize| {

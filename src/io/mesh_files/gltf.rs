@@ -1,22 +1,23 @@
 //! glTF 2.0 (.gltf and .glb): the triangles of the scene, posed by its nodes, with z up.
 //!
 //! The vertices of the file have y up; they are turned by 90 degrees about x, as in RViz, Drake and Blender.
-//! Skinned and morphed meshes have their rest shape. Points, lines, materials and animations are ignored.
+//! Skinned and morphed meshes have their rest shape. Of materials only the base colour is read. Points, lines
+//! and animations are ignored.
 //! `gltf_json` has the elements of the format. Indices and lengths are checked here: the file may be
 //! truncated or malicious.
 
-use std::path::{Component, Path};
+use std::path::Path;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use gltf_json::accessor::{ComponentType, Type};
 use gltf_json::mesh::{Mode, Semantic};
 use gltf_json::validation::Checked::Valid;
-use gltf_json::{Accessor, Index, Mesh, Node, Root};
+use gltf_json::{Accessor, Index, Material, Mesh, Node, Root};
 
+use super::is_below;
 use super::malformed::Malformed;
-use super::welder::Welder;
-use crate::geometry::SurfaceMesh;
+use super::welder::{Color, Welder};
 use crate::io::limits;
 use crate::math::{Matrix3, Vector3};
 
@@ -48,12 +49,12 @@ struct Affine {
 struct Reader<'a> {
     root: &'a Root,
     buffers: Vec<Vec<u8>>,
-    welder: Welder,
+    welder: &'a mut Welder,
     nodes: usize,
 }
 
 /// Reads the triangles of a glTF file; files that it names are searched for in `folder` and below.
-pub(super) fn read(bytes: &[u8], folder: &Path) -> Result<SurfaceMesh, Malformed> {
+pub(super) fn read(bytes: &[u8], folder: &Path, welder: &mut Welder) -> Result<(), Malformed> {
     let (text, binary) = if bytes.starts_with(b"glTF") { chunks(bytes)? } else { (bytes, None) };
     let root: Root = gltf_json::deserialize::from_slice(text)
         .map_err(|error| Malformed::new("a JSON description of glTF 2.0", error.to_string()))?;
@@ -63,7 +64,7 @@ pub(super) fn read(bytes: &[u8], folder: &Path) -> Result<SurfaceMesh, Malformed
         return Err(Malformed::new(expected, format!("the required extension {name}")));
     }
     let buffers = buffers(&root, binary, folder)?;
-    let mut reader = Reader { root: &root, buffers, welder: Welder::default(), nodes: 0 };
+    let mut reader = Reader { root: &root, buffers, welder, nodes: 0 };
     let z_up = Matrix3::new(1.0, 0.0, 0.0, 0.0, 0.0, -1.0, 0.0, 1.0, 0.0);
     let X = Affine { linear: z_up, offset: Vector3::zeros() };
     match &root.scene {
@@ -78,7 +79,22 @@ pub(super) fn read(bytes: &[u8], folder: &Path) -> Result<SurfaceMesh, Malformed
             reader.add_mesh(mesh, &X)?;
         }
     }
-    Ok(reader.welder.finish())
+    Ok(())
+}
+
+/// The base colour of a material; `None` if a texture gives it, or there is no such material.
+fn base_color(root: &Root, material: &Index<Material>) -> Option<Color> {
+    let material = &root.materials.get(material.value())?.pbr_metallic_roughness;
+    let [r, g, b, _] = material.base_color_factor.0;
+    let plain = material.base_color_texture.is_none() && [r, g, b].iter().all(|channel| channel.is_finite());
+    plain.then(|| [r, g, b].map(srgb))
+}
+
+/// A channel of the format, which is linear in light, as screens show it (IEC 61966-2-1).
+fn srgb(linear: f32) -> f32 {
+    let linear = f64::from(linear.clamp(0.0, 1.0));
+    let shown = if linear <= 0.003_130_8 { 12.92 * linear } else { 1.055 * linear.powf(1.0 / 2.4) - 0.055 };
+    shown as f32
 }
 
 /// The nodes that are no child of another one.
@@ -143,11 +159,11 @@ fn embedded(data: &str) -> Result<Vec<u8>, Malformed> {
     STANDARD.decode(encoded).map_err(|error| Malformed::new(expected, error.to_string()))
 }
 
-/// The bytes of a file in `folder` or below: a mesh names no file elsewhere.
+/// The bytes of a file in `folder` or below.
 fn beside(uri: &str, folder: &Path) -> Result<Vec<u8>, Malformed> {
     let name = decoded(uri);
     let relative = Path::new(&name);
-    if !relative.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir)) {
+    if !is_below(relative) {
         return Err(Malformed::new("buffers in the folder of the mesh or below", format!("`{uri}`")));
     }
     limits::read(&folder.join(relative), limits::MESH_BYTES_MAX)
@@ -216,6 +232,8 @@ impl Reader<'_> {
             let Some(positions) = primitive.attributes.get(&Valid(Semantic::Positions)).filter(|_| surface) else {
                 continue;
             };
+            let root = self.root;
+            self.welder.color(|| base_color(root, primitive.material.as_ref()?));
             let positions = self.positions(positions)?;
             let indices = match &primitive.indices {
                 Some(indices) => self.indices(indices)?,

@@ -1,14 +1,16 @@
 //! Mesh files: STL, OBJ, COLLADA and glTF surfaces, VTK volumes. The extension of the file name determines
-//! the format.
+//! the format. OBJ, COLLADA and glTF files may state colours, which pictures use.
 //!
 //! Lengths are metres (a COLLADA file may state another unit). In surfaces, identical vertices are merged,
 //! and triangles that repeat a vertex are dropped. A scale with a negative determinant mirrors the mesh, so
 //! its triangles are turned around.
 
 mod collada;
+mod collada_colors;
 mod gltf;
 mod malformed;
 mod obj;
+mod obj_materials;
 mod polygon;
 mod stl;
 mod vtk;
@@ -17,12 +19,13 @@ mod welder;
 
 pub use vtk_write::{MeshWriteError, write_vtk};
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
-use crate::geometry::{SurfaceMesh, VolumeMesh};
+use crate::geometry::{SurfaceMesh, TriangleColors, VolumeMesh};
 use crate::io::limits;
 use crate::math::Vector3;
 use malformed::Malformed;
+use welder::Welder;
 
 /// The reason why a mesh file was refused.
 #[derive(Debug, thiserror::Error)]
@@ -73,6 +76,17 @@ pub enum MeshData {
     },
 }
 
+/// A mesh with the colours that its file states.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ColoredMesh {
+    /// The mesh.
+    pub mesh: MeshData,
+    /// The colours of the triangles; `None` if the file states none, and for volumes.
+    pub colors: Option<TriangleColors>,
+    /// Material files that are not read, with the reason.
+    pub notes: Vec<String>,
+}
+
 /// Whether the extension of `path` is that of a format that [`read`] supports.
 pub fn is_supported(path: &Path) -> bool {
     matches!(extension(path).as_str(), "stl" | "obj" | "dae" | "gltf" | "glb" | "vtk")
@@ -88,12 +102,24 @@ fn limit(source: &std::io::Error) -> String {
 /// # Errors
 /// The file cannot be read, is of an unknown format, or is cut short or malformed.
 pub fn read(path: &Path, scale: &Vector3) -> Result<MeshData, MeshFileError> {
+    read_bytes(&contents(path)?, path, scale)
+}
+
+/// Like [`read`], with the colours that the file states. An OBJ file's material files are read too, from its
+/// folder and the folders below.
+///
+/// # Errors
+/// The errors of [`read`]. Colours that cannot be read are none.
+pub fn read_colored(path: &Path, scale: &Vector3) -> Result<ColoredMesh, MeshFileError> {
+    parse(&contents(path)?, path, scale, Welder::with_colors())
+}
+
+fn contents(path: &Path) -> Result<Vec<u8>, MeshFileError> {
     if !is_supported(path) {
         return Err(MeshFileError::Format { file: path.to_path_buf() });
     }
-    let bytes = limits::read(path, limits::MESH_BYTES_MAX)
-        .map_err(|source| MeshFileError::Read { file: path.to_path_buf(), source })?;
-    read_bytes(&bytes, path, scale)
+    limits::read(path, limits::MESH_BYTES_MAX)
+        .map_err(|source| MeshFileError::Read { file: path.to_path_buf(), source })
 }
 
 /// Like [`read`], from the contents of the file; `path` gives the format, the name in errors, and the
@@ -102,21 +128,25 @@ pub fn read(path: &Path, scale: &Vector3) -> Result<MeshData, MeshFileError> {
 /// # Errors
 /// The contents are of an unknown format, cut short or malformed.
 pub fn read_bytes(bytes: &[u8], path: &Path, scale: &Vector3) -> Result<MeshData, MeshFileError> {
+    Ok(parse(bytes, path, scale, Welder::default())?.mesh)
+}
+
+fn parse(bytes: &[u8], path: &Path, scale: &Vector3, mut welder: Welder) -> Result<ColoredMesh, MeshFileError> {
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let (mut volume, mut notes) = (None, Vec::new());
     let (format, parsed) = match extension(path).as_str() {
-        "stl" => ("STL", stl::read(bytes).map(MeshData::Surface)),
-        "obj" => ("OBJ", obj::read(bytes).map(MeshData::Surface)),
-        "dae" => ("COLLADA", collada::read(bytes).map(MeshData::Surface)),
-        "gltf" | "glb" => {
-            let folder = path.parent().unwrap_or(Path::new(""));
-            ("glTF", gltf::read(bytes, folder).map(MeshData::Surface))
-        }
+        "stl" => ("STL", stl::read(bytes, &mut welder)),
+        "obj" => ("OBJ", obj::read(bytes, folder, &mut welder).map(|found| notes = found)),
+        "dae" => ("COLLADA", collada::read(bytes, &mut welder)),
+        "gltf" | "glb" => ("glTF", gltf::read(bytes, folder, &mut welder)),
         "vtk" => {
-            let volume = |(mesh, pressure, ignored)| MeshData::Volume { mesh, pressure, ignored };
-            ("legacy VTK", vtk::read(bytes).map(volume))
+            let found = |(mesh, pressure, ignored)| volume = Some(MeshData::Volume { mesh, pressure, ignored });
+            ("legacy VTK", vtk::read(bytes).map(found))
         }
         _ => return Err(MeshFileError::Format { file: path.to_path_buf() }),
     };
-    let checked = parsed.and_then(check);
+    let (surface, colors) = welder.finish();
+    let checked = parsed.and_then(|()| check(volume.unwrap_or(MeshData::Surface(surface))));
     let mut mesh = checked.map_err(|Malformed { expected, found }| MeshFileError::Corrupt {
         file: path.to_path_buf(),
         format,
@@ -124,7 +154,12 @@ pub fn read_bytes(bytes: &[u8], path: &Path, scale: &Vector3) -> Result<MeshData
         found,
     })?;
     apply_scale(&mut mesh, scale);
-    Ok(mesh)
+    Ok(ColoredMesh { mesh, colors, notes })
+}
+
+/// Whether an address leads to a file in the folder where it starts, or below: a mesh names no file elsewhere.
+fn is_below(relative: &Path) -> bool {
+    relative.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
 }
 
 fn extension(path: &Path) -> String {

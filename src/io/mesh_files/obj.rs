@@ -2,21 +2,26 @@
 //! ([`polygon`]).
 
 use std::borrow::Cow;
+use std::path::Path;
 
 use super::malformed::Malformed;
+use super::obj_materials::Uses;
 use super::polygon;
 use super::welder::Welder;
-use crate::geometry::SurfaceMesh;
 use crate::math::Vector3;
 
-/// Reads an OBJ file; lines, points, materials, normals and texture coordinates are ignored.
-pub(super) fn read(bytes: &[u8]) -> Result<SurfaceMesh, Malformed> {
+/// Reads an OBJ file; lines, points, normals and texture coordinates are ignored, and materials if no colours
+/// are wanted. Material files are searched for in `folder` and below; the notes are about those not read.
+pub(super) fn read(bytes: &[u8], folder: &Path, welder: &mut Welder) -> Result<Vec<String>, Malformed> {
     let options = tobj::LoadOptions { ignore_points: true, ignore_lines: true, ..Default::default() };
-    let text = vertices_and_faces(bytes)?;
+    let mut uses = welder.wants_colors().then(Uses::default);
+    let text = vertices_and_faces(bytes, uses.as_mut())?;
     let mut reader = text.as_slice();
     let (models, _) = tobj::load_obj_buf(&mut reader, &options, |_| Ok(Default::default()))
         .map_err(|error| Malformed::new("lines `v x y z` and `f a b c`", error.to_string()))?;
-    let mut welder = Welder::default();
+    let (colors, notes) = uses.map(|uses| uses.colors(folder)).unwrap_or_default();
+    let mut colors = colors.into_iter().peekable();
+    let mut number = 0;
     for model in &models {
         let position = |corner: &u32| {
             let at = *corner as usize * 3;
@@ -31,22 +36,26 @@ pub(super) fn read(bytes: &[u8]) -> Result<SurfaceMesh, Malformed> {
             let count = arities.next().unwrap_or(3).clamp(1, rest.len());
             let (face, others) = rest.split_at(count);
             rest = others;
+            while let Some((_, color)) = colors.next_if(|(first, _)| *first <= number) {
+                welder.color(|| color);
+            }
+            number += 1;
             let corners = [face.iter().map(position).collect::<Result<Vec<_>, _>>()?];
             for triangle in polygon::triangles(&corners) {
                 welder.triangle(triangle.map(|corner| corners[0][corner]));
             }
         }
     }
-    Ok(welder.finish())
+    Ok(notes)
 }
 
 /// The positions and faces of the file, one to a line, with the vertices of faces by their numbers from 1. A
 /// line that ends with `\` continues in the next one. `tobj` supports neither such lines nor comments after
 /// numbers, reads polylines (`l`) of three and more points as faces, and does not check that indices are in
-/// range.
-fn vertices_and_faces(bytes: &[u8]) -> Result<Vec<u8>, Malformed> {
+/// range. Faces of less than three corners are left out. `uses` receives the materials of the faces.
+fn vertices_and_faces(bytes: &[u8], mut uses: Option<&mut Uses>) -> Result<Vec<u8>, Malformed> {
     let mut kept = Vec::with_capacity(bytes.len());
-    let (mut vertices, mut last_used) = (0, 0);
+    let (mut vertices, mut last_used, mut faces) = (0, 0, 0);
     let line_end = if bytes.contains(&b'\n') { b'\n' } else { b'\r' };
     let mut lines = bytes.split(|byte| *byte == line_end).map(<[u8]>::trim_ascii);
     while let Some(first) = lines.next() {
@@ -62,12 +71,26 @@ fn vertices_and_faces(bytes: &[u8]) -> Result<Vec<u8>, Malformed> {
                 kept.extend_from_slice(content);
             }
             Some(b"f") => {
+                let (start, mut corners) = (kept.len(), 0);
                 kept.push(b'f');
                 for word in words {
+                    corners += 1;
                     let number = vertex_number(word, vertices)?;
                     last_used = last_used.max(number);
                     kept.extend_from_slice(format!(" {number}").as_bytes());
                 }
+                if corners < 3 {
+                    kept.truncate(start);
+                    continue;
+                }
+                faces += 1;
+            }
+            Some(keyword @ (b"mtllib" | b"usemtl")) => {
+                if let Some(uses) = &mut uses {
+                    let name = String::from_utf8_lossy(line.get(keyword.len()..).unwrap_or_default()).trim().to_owned();
+                    if keyword == b"mtllib" { uses.library(&name) } else { uses.material(faces, name) }
+                }
+                continue;
             }
             _ => continue,
         }

@@ -4,7 +4,6 @@ use std::io::Cursor;
 
 use super::malformed::Malformed;
 use super::welder::Welder;
-use crate::geometry::SurfaceMesh;
 use crate::math::Vector3;
 
 /// Length of the header of a binary file: 80 free bytes and the number of triangles [bytes].
@@ -16,7 +15,7 @@ const TRIANGLE: usize = 50;
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Reads an STL file.
-pub(super) fn read(bytes: &[u8]) -> Result<SurfaceMesh, Malformed> {
+pub(super) fn read(bytes: &[u8], welder: &mut Welder) -> Result<(), Malformed> {
     let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
     let stated = bytes.get(80..HEAD).and_then(|count| count.try_into().ok()).map(u32::from_le_bytes);
     let binary_length = stated.map(|count| HEAD + TRIANGLE * count as usize);
@@ -26,13 +25,13 @@ pub(super) fn read(bytes: &[u8]) -> Result<SurfaceMesh, Malformed> {
     // which a text does not have, identify one with data after the triangles.
     let is_binary = |length: usize| length == bytes.len() || !says_solid || bytes.contains(&0);
     match binary_length {
-        Some(length) if is_binary(length) => read_binary(bytes, length),
-        _ if says_solid => read_ascii(bytes),
+        Some(length) if is_binary(length) => read_binary(bytes, length, welder),
+        _ if says_solid => read_ascii(bytes, welder),
         _ => Err(Malformed::new("a header of 84 bytes or the word `solid`", format!("{} bytes", bytes.len()))),
     }
 }
 
-fn read_binary(bytes: &[u8], length: usize) -> Result<SurfaceMesh, Malformed> {
+fn read_binary(bytes: &[u8], length: usize, welder: &mut Welder) -> Result<(), Malformed> {
     if bytes.len() < length {
         let triangles = (length - HEAD) / TRIANGLE;
         return Err(Malformed::new(format!("{length} bytes for {triangles} triangles"), format!("{}", bytes.len())));
@@ -40,9 +39,7 @@ fn read_binary(bytes: &[u8], length: usize) -> Result<SurfaceMesh, Malformed> {
     // The free part of the header is blanked, so that no text in it is taken for an ASCII file.
     let mut blanked = vec![0; 80];
     blanked.extend_from_slice(&bytes[80..length]);
-    let mut welder = Welder::default();
-    collect(&blanked, &mut welder)?;
-    Ok(welder.finish())
+    collect(&blanked, welder)
 }
 
 /// The words of a text, with the number of the line.
@@ -103,10 +100,9 @@ impl<'a> Words<'a> {
 /// Reads all solids of a text, as CAD programs write an assembly. The rest of a line after `solid` and
 /// `endsolid` is a name. A solid whose first line was lost when files without a newline at their end were
 /// joined begins with its first facet.
-fn read_ascii(bytes: &[u8]) -> Result<SurfaceMesh, Malformed> {
+fn read_ascii(bytes: &[u8], welder: &mut Welder) -> Result<(), Malformed> {
     let text = String::from_utf8_lossy(bytes).to_ascii_lowercase();
     let mut words = Words { lines: text.lines(), words: "".split_whitespace(), line: 0 };
-    let mut welder = Welder::default();
     let mut is_open = false;
     loop {
         match words.next() {
@@ -122,7 +118,7 @@ fn read_ascii(bytes: &[u8]) -> Result<SurfaceMesh, Malformed> {
                 is_open = false;
                 words.skip_line();
             }
-            "" if !is_open => return Ok(welder.finish()),
+            "" if !is_open => return Ok(()),
             word => return Err(words.unexpected("`facet` or `endsolid`, and `solid` after it", word)),
         }
     }

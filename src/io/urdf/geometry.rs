@@ -1,6 +1,7 @@
 //! Collision and visual geometries: shapes checked, meshes found and read.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -9,19 +10,28 @@ use super::foreign;
 use super::options::{LoadOptions, OnUnreadableMesh};
 use super::place::Place;
 use super::standard::{StandardGeometry, StandardShape};
-use crate::geometry::Shape;
-use crate::io::mesh_files::{self, MeshData};
+use crate::geometry::{Shape, TriangleColors};
+use crate::io::mesh_files::{self, ColoredMesh, MeshData};
 use crate::io::package::PackageMap;
 use crate::io::xml::Element;
 use crate::math::Vector3;
 use crate::robot::{CollisionElement, LoadWarning, VisualElement};
+
+/// A mesh that was read.
+pub(super) struct ReadMesh {
+    shape: Shape,
+    /// Colours of its triangles, if visual meshes are read and the file states any.
+    colors: Option<Arc<TriangleColors>>,
+    /// Notes about colours that are missing, until a warning has them.
+    notes: Vec<String>,
+}
 
 /// Reads geometries; each mesh file once per scale.
 pub(super) struct GeometryReader<'a> {
     pub(super) base_dir: &'a Path,
     pub(super) packages: &'a PackageMap,
     pub(super) options: &'a LoadOptions,
-    pub(super) read: BTreeMap<(PathBuf, [u64; 3]), Shape>,
+    pub(super) read: BTreeMap<(PathBuf, [u64; 3]), ReadMesh>,
 }
 
 impl GeometryReader<'_> {
@@ -49,7 +59,7 @@ impl GeometryReader<'_> {
             }
             (_, Some(shape)) => shape,
             (StandardShape::Mesh { uri, scale }, None) => match self.mesh(uri, scale, place, warnings) {
-                Ok(shape) => shape,
+                Ok(mesh) => mesh.shape.clone(),
                 Err(UrdfError::Invalid { problem, .. }) if skip => {
                     warnings.push(place.warning(format!("the collision geometry is left out: {problem}")));
                     return Ok(None);
@@ -89,14 +99,23 @@ impl GeometryReader<'_> {
         warnings: &mut Vec<LoadWarning>,
     ) -> VisualElement {
         let foreign_shape = element.child("geometry").map_or(Ok(None), |geometry| foreign::shape(geometry, place));
-        let mut mesh_uri = None;
+        let material = standard.material.as_ref();
+        let color = material.and_then(|(name, color)| color.or_else(|| materials.get(name).copied()));
+        let (mut mesh_uri, mut mesh_colors) = (None, None);
         let shape = match (&standard.shape, foreign_shape) {
             (_, Err(error)) => Err(error),
             (_, Ok(Some(shape))) => Ok(Some(shape)),
             (StandardShape::Mesh { uri, scale }, Ok(None)) => {
                 mesh_uri = Some((uri.clone(), *scale));
                 if self.options.load_visual_meshes {
-                    self.mesh(uri, scale, place, warnings).map(Some)
+                    self.mesh(uri, scale, place, warnings).map(|mesh| {
+                        // A given colour takes precedence over those of the file.
+                        if color.is_none() {
+                            warnings.extend(mesh.notes.drain(..).map(|note| place.warning(note)));
+                            mesh_colors = mesh.colors.clone();
+                        }
+                        Some(mesh.shape.clone())
+                    })
                 } else {
                     self.find(uri, place).map(|_| None)
                 }
@@ -111,13 +130,13 @@ impl GeometryReader<'_> {
             warnings.push(place.warning(format!("the visual geometry is not shown: {reason}")));
             None
         });
-        let material = standard.material.as_ref();
         VisualElement {
             name: element.attribute("name").map_or(default_name, str::to_owned),
             X_BG: standard.X_BG,
             shape,
             mesh: mesh_uri,
-            color: material.and_then(|(name, color)| color.or_else(|| materials.get(name).copied())),
+            color,
+            mesh_colors,
             line: element.line,
         }
     }
@@ -138,22 +157,28 @@ impl GeometryReader<'_> {
         scale: &Vector3,
         place: &Place,
         warnings: &mut Vec<LoadWarning>,
-    ) -> Result<Shape, UrdfError> {
+    ) -> Result<&mut ReadMesh, UrdfError> {
         if scale.iter().any(|factor| *factor == 0.0) {
             let expected = "different from zero in every direction";
             return Err(place.fail(UrdfProblem::OutOfRange { quantity: "`scale`".to_owned(), value: 0.0, expected }));
         }
         let path = self.find(uri, place)?;
         let key = (path, [scale.x.to_bits(), scale.y.to_bits(), scale.z.to_bits()]);
-        if let Some(shape) = self.read.get(&key) {
-            return Ok(shape.clone());
-        }
-        let data = mesh_files::read(&key.0, scale).map_err(|error| place.fail(UrdfProblem::Mesh(error)))?;
-        let shape = match data {
+        let vacant = match self.read.entry(key) {
+            Entry::Occupied(read) => return Ok(read.into_mut()),
+            Entry::Vacant(vacant) => vacant,
+        };
+        let file = &vacant.key().0;
+        let read = match self.options.load_visual_meshes {
+            true => mesh_files::read_colored(file, scale),
+            false => mesh_files::read(file, scale).map(|mesh| ColoredMesh { mesh, colors: None, notes: Vec::new() }),
+        };
+        let ColoredMesh { mesh, colors, notes } = read.map_err(|error| place.fail(UrdfProblem::Mesh(error)))?;
+        let shape = match mesh {
             MeshData::Surface(surface) => Shape::Mesh(Arc::new(surface)),
             MeshData::Volume { mesh, pressure, ignored } => {
                 if !ignored.is_empty() {
-                    let (file, names) = (key.0.display(), ignored.join("`, `"));
+                    let (file, names) = (file.display(), ignored.join("`, `"));
                     let what = format!(
                         "{file}: `{names}` at the vertices is left out; the pressure is the first field with `pressure` in its \
                          name"
@@ -163,8 +188,8 @@ impl GeometryReader<'_> {
                 Shape::Volume { mesh: Arc::new(mesh), pressure: pressure.map(Arc::new) }
             }
         };
-        self.read.insert(key, shape.clone());
-        Ok(shape)
+        let notes = notes.iter().map(|note| format!("{}: {note}", file.display())).collect();
+        Ok(vacant.insert(ReadMesh { shape, colors: colors.map(Arc::new), notes }))
     }
 }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use crate::io::scene_file::{LoadedScene, SceneModel};
 use crate::math::{BodyIndex, RigidTransform};
 use crate::multibody::JointKind;
-use crate::picture::Solid;
+use crate::picture::{Solid, SolidColors};
 use crate::ros::client::interfaces::geometry_msgs::msg::{Pose, Quaternion, Vector3 as Vector3Message};
 use crate::ros::client::interfaces::std_msgs::msg::ColorRGBA;
 use crate::ros::client::interfaces::visualization_msgs::msg::{Marker, MarkerArray};
@@ -26,15 +26,16 @@ const FREE_ALPHA: f64 = 0.6;
 /// shading.
 const LIGHT: [f64; 3] = [0.25, 0.15, 0.9];
 
-/// A drawn geometry: its body, its pose in the body, its shape, and red, green, blue, alpha in 0..1.
-type Drawn<'a> = (BodyIndex, &'a RigidTransform, Solid, [f64; 4]);
+/// A drawn geometry: its body, its pose in the body, its shape, the colours of its triangles if they differ,
+/// and red, green, blue, alpha in 0..1.
+type Drawn<'a> = (BodyIndex, &'a RigidTransform, Solid, Option<SolidColors>, [f64; 4]);
 
 /// The markers of all models without moving joints, each in the nearest frame on TF. The first marker
 /// deletes those of the previous world.
 pub(crate) fn scene_markers(loaded: &LoadedScene, world_frame: &str) -> MarkerArray {
     let mut markers = vec![Marker { action: DELETE_ALL, ..new_marker(world_frame) }];
     for model in loaded.models.iter().filter(|model| model.joints == 0) {
-        for (body, X_BG, solid, mut color) in drawn(loaded, model) {
+        for (body, X_BG, solid, colors, mut color) in drawn(loaded, model) {
             let Some((frame, X_FB)) = frame(&loaded.scene, body) else { continue };
             color[3] *= if loaded.scene.free_bodies().contains(&frame) { FREE_ALPHA } else { 1.0 };
             let frame = if frame == BodyIndex::WORLD { world_frame } else { loaded.scene.body_name(frame) };
@@ -45,7 +46,7 @@ pub(crate) fn scene_markers(loaded: &LoadedScene, world_frame: &str) -> MarkerAr
                 frame_locked: true,
                 ..new_marker(frame)
             };
-            markers.push(triangles(marker, &solid, color));
+            markers.push(triangles(marker, &solid, colors.as_ref(), color));
         }
     }
     MarkerArray { markers }
@@ -57,17 +58,18 @@ fn drawn<'a>(loaded: &'a LoadedScene, model: &'a SceneModel) -> Vec<Drawn<'a>> {
     let visuals = loaded.visuals.iter().filter(|visual| bodies.contains(&visual.body));
     let mut drawn: Vec<Drawn<'_>> = visuals
         .filter_map(|visual| {
-            let solid = Solid::from_shape(&visual.shape)?;
-            Some((visual.body, &visual.X_BV, solid, visual.color.unwrap_or(COLOR)))
+            let color = visual.color.unwrap_or(COLOR);
+            let default = [color[0] as f32, color[1] as f32, color[2] as f32];
+            let (solid, colors) = Solid::from_visual(&visual.shape, visual.mesh_colors.as_deref(), default)?;
+            Some((visual.body, &visual.X_BV, solid, colors, color))
         })
         .collect();
     let seen: BTreeSet<BodyIndex> = drawn.iter().map(|(body, ..)| *body).collect();
     let unseen = |geometry: &&CollisionGeometry| bodies.contains(&geometry.body) && !seen.contains(&geometry.body);
     let collisions = loaded.scene.geometries().iter().filter(unseen);
-    drawn.extend(
-        collisions
-            .filter_map(|geometry| Some((geometry.body, &geometry.X_BG, Solid::from_shape(&geometry.shape)?, COLOR))),
-    );
+    drawn.extend(collisions.filter_map(|geometry| {
+        Some((geometry.body, &geometry.X_BG, Solid::from_shape(&geometry.shape)?, None, COLOR))
+    }));
     drawn
 }
 
@@ -98,7 +100,7 @@ fn new_marker(frame: &str) -> Marker {
     }
 }
 
-fn triangles(mut marker: Marker, solid: &Solid, color: [f64; 4]) -> Marker {
+fn triangles(mut marker: Marker, solid: &Solid, colors: Option<&SolidColors>, color: [f64; 4]) -> Marker {
     marker.type_ = TRIANGLE_LIST;
     marker.action = ADD;
     marker.scale = Vector3Message { x: 1.0, y: 1.0, z: 1.0 };
@@ -109,6 +111,8 @@ fn triangles(mut marker: Marker, solid: &Solid, color: [f64; 4]) -> Marker {
             marker.points.push(messages::point(&solid.vertices[corner]));
             let normal = &solid.normals[corner];
             let light = (0..3).map(|axis| LIGHT[axis] * normal[axis].max(-0.2 * normal[axis])).sum::<f64>();
+            let own = colors.and_then(|colors| colors.vertices.get(corner));
+            let color = own.map_or(color, |own| [own[0].into(), own[1].into(), own[2].into(), color[3]]);
             marker.colors.push(message_color(color, 0.6 + 0.4 * light.clamp(0.0, 1.0)));
         }
     }
