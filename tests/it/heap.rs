@@ -15,8 +15,7 @@ use crate::worlds::{GRAVITY, at};
 /// What happened to a heap.
 #[derive(Debug, Default)]
 struct Fallen {
-    /// The largest rise of the energy above the least value before of the energy and what contacts have stored
-    /// \[J\].
+    /// The largest rise of the energy above the least value before of it and what contacts have stored \[J\].
     rise: f64,
     /// The deepest overlap of all steps \[m\].
     deepest: f64,

@@ -3,7 +3,7 @@
 
 use std::sync::Mutex;
 
-use super::pair_memory::{PairMemory, Query};
+use super::pair_memory::{Helper, PairMemory, Query};
 use super::pairs::Pairs;
 use crate::geometry::RigidWorkspace;
 use crate::math::{GeometryIndex, IndexVec, RigidTransform};
@@ -13,15 +13,6 @@ use crate::scene::{ContactPair, Scene};
 const PAIRS_MIN: usize = 8;
 /// Each thread takes about this number of parts of the list, so that all end at about the same time.
 const PARTS: usize = 8;
-
-/// The memory of a thread that answers queries.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Helper {
-    workspace: RigidWorkspace,
-    /// The number of its answers.
-    #[cfg(test)]
-    answers: usize,
-}
 
 impl Pairs {
     /// Answers the `queries` of pairs, ascending, at the present poses, with this number of threads. The next

@@ -1,9 +1,8 @@
 //! The geometric half of a step: the pairs that are near each other, and the surfaces or points at which they
 //! touch.
 
-use super::ahead::Helper;
 use super::near_pairs::NearPairs;
-use super::pair_memory::{Loads, Memories, PairMemory, Query};
+use super::pair_memory::{Helper, Loads, Memories, PairMemory, Query};
 use crate::contact::{mean_point, patch_point};
 use crate::geometry::{
     Aabb, ContactSurface, FaceRepresentation, HydroelasticGeometry, PointContacts, RigidShape, RigidWorkspace,
