@@ -44,6 +44,7 @@ pub use inertial_load::InertialLoad;
 pub use joint_speed::{FastJoint, LimitedJoint};
 pub use joint_wrench::{CarriedMotion, ForceTorqueSensor, JointPaths};
 pub use missed_contact::MissedContact;
+pub(crate) use overlap::near_pairs;
 pub use overlap::{Overlap, overlaps};
 pub use quasistatic::{DerivativeError, QuasistaticDerivatives, RolloutStep, SmoothedRollout, barrier_weights};
 pub use schedules::schedules;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::contacts::{ContactInput, DynamicContacts, smallest_extent};
+use super::contacts::{ContactInput, DynamicContacts, Pairs, smallest_extent};
 use super::settings::{DynamicStepping, StepSettings};
 use super::snapshot::penetration;
 use crate::geometry::{depth_beyond_reach, surfaces_cross};
@@ -37,6 +37,14 @@ pub struct Overlap {
     /// Whether the overlap with a mesh is deeper than the search for contact points reaches, so that no force
     /// separates the two.
     pub is_lost: bool,
+}
+
+/// The indices of the contact pairs of `scene` whose boxes overlap at `state`; ascending. In scenes of few
+/// pairs these are all pairs.
+pub(crate) fn near_pairs(scene: &Scene, state: &State) -> Vec<u32> {
+    let mut data = Data::new(scene.model());
+    kinematics(scene.model(), state, &mut data);
+    Pairs::default().with_boxes_that_overlap(scene, &data).to_vec()
 }
 
 /// The pairs of `scene` that are in contact at `state`, and the rigid meshes that overlap too deeply for

@@ -1,12 +1,13 @@
 //! A heap: boxes, spheres, cylinders, capsules and ellipsoids that fall into an open box and come to rest.
 //! Processor time of a step, over the second half of the run, and what bounds it. Instead of a heap, plates
-//! may lie apart on the floor, or fly.
+//! may lie apart on the floor, fly, or lie in stacks of five.
 //!
-//! `cargo bench --bench heap -- [BODIES,...] [rigid,soft] [STEP,...] [SECONDS] [heap,plates,flight]`
+//! `cargo bench --bench heap -- [BODIES,...] [rigid,soft] [STEP,...] [SECONDS] [heap,plates,flight,stacks]`
 //!
 //! With `--bodies=FILE` the bodies of the last heap are written to FILE, for the peers (mujoco_heap.py), and
 //! their poses at the end to FILE.rigid.end or FILE.soft.end. `--sleep` lets bodies sleep. With `--threads=N`
-//! times are those of the clock.
+//! times are those of the clock. `--compare=RUNS` runs alternately with one thread and with those of
+//! `--threads`, or two, and compares times of the clock.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -33,17 +34,27 @@ use heap_scene::{Body, Heap, body};
 
 const DENSITY: f64 = 1000.0;
 
-/// Plates of 100 mm by 80 mm by 20 mm in a square grid, each apart from the others at the height `z` \[m\].
-fn plates(count: usize, z: f64) -> Vec<Body> {
-    let columns = (count as f64).sqrt().ceil() as usize;
+/// The plates of a stack.
+const STACK: usize = 5;
+
+/// Plates of 100 mm by 80 mm by 20 mm in a square grid of stacks, the lowest at the height `z` \[m\]. All are
+/// apart from each other.
+fn plates(count: usize, stack: usize, z: f64) -> Vec<Body> {
+    let columns = columns(count, stack);
     let half = Vector3::new(0.05, 0.04, 0.01);
     let mass = 8.0 * DENSITY * half.product();
     let moments = body(0, half).2 * mass;
     let of = |i: usize| {
-        let X_WB = RigidTransform::translation(0.13 * (i % columns) as f64, 0.11 * (i / columns) as f64, z);
+        let (place, layer) = (i / stack, (i % stack) as f64);
+        let (x, y) = (0.13 * (place % columns) as f64, 0.11 * (place / columns) as f64);
+        let X_WB = RigidTransform::translation(x, y, z + 0.0201 * layer);
         Body { kind: 0, half, mass, moments, X_WB }
     };
     (0..count).map(of).collect()
+}
+
+fn columns(count: usize, stack: usize) -> usize {
+    (count as f64 / stack as f64).sqrt().ceil() as usize
 }
 
 /// What a run does besides.
@@ -62,9 +73,10 @@ fn simulation(kind: &str, count: usize, soft: bool, step: f64, options: Options<
         }
         (Vec::new(), heap.walls().to_vec(), Some(heap))
     } else {
-        let span = 0.13 * (count as f64).sqrt().ceil();
+        let stack = if kind == "stacks" { STACK } else { 1 };
+        let span = 0.13 * columns(count, stack) as f64;
         let floor = ("floor", [0.5 * span, 0.5 * span, -0.05], [2.0 * span, 2.0 * span, 0.1]);
-        (plates(count, if kind == "plates" { 0.0101 } else { 100.0 }), vec![floor], None)
+        (plates(count, stack, if kind == "flight" { 100.0 } else { 0.0101 }), vec![floor], None)
     };
     let all = heap.as_ref().map_or(&bodies, |heap| &heap.bodies);
     let (scene, state) = heap_scene::scene(all, &walls, soft, 9.81);
@@ -183,6 +195,41 @@ fn run(kind: &str, count: usize, soft: bool, (step, seconds): (f64, f64), option
     );
 }
 
+/// The median times of a step and of its search for contacts and its solves, by the clock \[us\].
+fn medians(kind: &str, count: usize, soft: bool, (step, seconds): (f64, f64), options: Options<'_>) -> [f64; 3] {
+    let (mut simulation, _) = simulation(kind, count, soft, step, options);
+    let mut times = [const { Vec::new() }; 3];
+    for _ in 0..(seconds / step).round() as usize {
+        let start = wall_time();
+        let (_, parts) = simulation.step_timed(&JointCommand::default(), &wall_time).unwrap();
+        let took = [wall_time() - start, parts.contact, parts.solver];
+        times.iter_mut().zip(took).for_each(|(times, took)| times.push(1e6 * took));
+    }
+    times.map(|mut times| {
+        times.sort_by(f64::total_cmp);
+        part(&times, 0.5)
+    })
+}
+
+/// Compares runs with one thread and with those of `options`, one after the other.
+fn compare(kind: &str, count: usize, soft: bool, times: (f64, f64), (options, runs): (Options<'_>, usize)) {
+    let threads = options.threads.max(2);
+    let mut ratios = [const { Vec::new() }; 3];
+    for _ in 0..runs {
+        let of = |threads: usize| medians(kind, count, soft, times, Options { threads, ..options });
+        let (one, several) = (of(1), of(threads));
+        println!("{kind} {count}: step, contact, solver: {one:.0?} us, with {threads} threads {several:.0?} us");
+        ratios.iter_mut().zip(one.iter().zip(several)).for_each(|(ratios, (one, several))| ratios.push(one / several));
+    }
+    let [step, contact, solver] = ratios.map(|mut ratios| {
+        ratios.sort_by(f64::total_cmp);
+        [part(&ratios, 0.0), part(&ratios, 0.5), part(&ratios, 1.0)]
+    });
+    println!(
+        "{kind} {count}: faster by (least, median, most): step {step:.2?}, contact {contact:.2?}, solver {solver:.2?}"
+    );
+}
+
 fn main() {
     let all: Vec<String> = std::env::args().skip(1).collect();
     let value = |name: &str| all.iter().find_map(|argument| argument.strip_prefix(name));
@@ -200,7 +247,11 @@ fn main() {
             for material in list(1, "rigid,soft").split(',') {
                 for step in list(2, "1e-3").split(',') {
                     let times = (number(step), number(&list(3, "2")));
-                    run(kind, count.parse().unwrap(), material == "soft", times, options);
+                    let (count, soft) = (count.parse().unwrap(), material == "soft");
+                    match value("--compare=") {
+                        Some(runs) => compare(kind, count, soft, times, (options, runs.parse().unwrap())),
+                        None => run(kind, count, soft, times, options),
+                    }
                 }
             }
         }

@@ -14,6 +14,8 @@ pub(crate) const RADIUS: f64 = 0.02;
 const CELL: [f64; 2] = [0.066, 0.104];
 /// The largest rotation of a body at the start about each axis \[rad\].
 const TILT: f64 = 0.15;
+/// The modulus of compliant bodies \[Pa\].
+pub(crate) const MODULUS: f64 = 1e6;
 /// The thickness of the walls \[m\].
 const THICK: f64 = 0.05;
 
@@ -106,7 +108,7 @@ pub(crate) fn scene(
     let mut builder = SceneBuilder::new();
     let material = ContactProperties {
         compliant: Some(soft),
-        hydroelastic_modulus: soft.then_some(1e6),
+        hydroelastic_modulus: soft.then_some(MODULUS),
         mu_dynamic: Some(0.5),
         ..ContactProperties::default()
     };

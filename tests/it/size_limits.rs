@@ -31,7 +31,7 @@ fn a_tree_of_too_many_joints_is_refused() {
         builder.add_joint(joint).expect("a joint");
         parent = child;
     }
-    let refused = simulation(builder, StepSettings::default()).expect_err("too many joints").to_string();
+    let refused = simulation(builder, StepSettings::default()).map(|_| ()).expect_err("too many joints").to_string();
     assert!(refused.contains("`link_0`") && refused.contains("3001 degrees of freedom; at most 3000"), "{refused}");
 }
 
@@ -43,8 +43,24 @@ fn too_many_copies_are_refused_early() {
         format!("  - {{ name: {name}, sphere: 0.1, mass: 1, free: {{}}, {copies} }}\n")
     };
     let scene = format!("models:\n{}", ["a", "b", "c"].map(model).concat());
-    let refused = scene_file::load_str(&scene, Path::new("test.yaml"), &PackageMap::new()).expect_err("too many");
-    assert!(refused.to_string().contains("4000 models; at most 2500"), "{refused}");
+    let refused = scene_file::load_str(&scene, Path::new("test.yaml"), &PackageMap::new()).map(|_| ());
+    let refused = refused.expect_err("too many").to_string();
+    assert!(refused.contains("4000 models; at most 2500"), "{refused}");
+}
+
+/// Bodies that are all at one place have more contacts than there is memory for: 448 bodies have 100,128
+/// pairs.
+#[test]
+fn too_many_bodies_at_one_place_are_refused() {
+    let load = |spacing: f64| {
+        let copies = format!("grid: {{ count: [448, 1, 1], spacing: [{spacing}, 0, 0] }}");
+        let scene = format!("models:\n  - {{ name: ball, sphere: 0.1, mass: 1, free: {{}}, {copies} }}\n");
+        scene_file::load_str(&scene, Path::new("test.yaml"), &PackageMap::new()).map(|_| ())
+    };
+    let refused = load(0.0).expect_err("too many").to_string();
+    assert!(refused.contains("100128 pairs") && refused.contains("and 447 others; at most 100000 pairs"), "{refused}");
+    assert!(refused.starts_with("test.yaml:2:") && refused.contains("`spacing`"), "{refused}");
+    assert!(load(0.3).is_ok());
 }
 
 /// Derivatives have dense matrices.

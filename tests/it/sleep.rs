@@ -181,6 +181,37 @@ fn a_finger_lifts_off_a_body_that_has_been_slow() {
     }
 }
 
+/// A body that drifts slowly falls asleep and stops. When a finger reaches its neighbour within a step, both
+/// wake, and the body still does not move: nothing acts on it.
+#[test]
+fn a_body_that_wakes_within_a_step_starts_from_rest() {
+    let plate = Part { kind: 0, half: [0.004, 0.05, 0.05], mass: 0.5, X_WB: at(0.05, 0.0, 0.0), v: [0.0; 3] };
+    let drifting = Part { X_WB: at(0.05, 0.102, 0.0), v: [0.0, 5e-4, 0.0], ..plate };
+    let place = Place {
+        parts: vec![plate, drifting],
+        material: material(true),
+        slider: Some(([0.02; 3], at(0.0, 0.0, 0.0), Vector3::x(), Actuator { damping: 1e4, ..Actuator::PASSIVE })),
+        ..Place::default()
+    };
+    let mut simulation = place.simulation(10_000_000, Some(SLEEP));
+    steps(&mut simulation, 20);
+    assert!([0, 1].iter().all(|number| is_asleep(&simulation, *number)));
+    let (before, mut command) = (centre(&simulation, 1), JointCommand::new(simulation.scene()));
+    let joint = simulation.scene().joint("slide").expect("the slide");
+    command[joint].velocity = Some(10.0);
+    for _ in 0..10 {
+        simulation.step(&command).expect("a step");
+        if !is_asleep(&simulation, 0) {
+            break;
+        }
+    }
+    assert!([0, 1].iter().all(|number| !is_asleep(&simulation, *number)));
+    assert_eq!(centre(&simulation, 1), before);
+    let [hit, rests] = [0, 1].map(|number| simulation.data().V_WB[BodyIndex::from_usize(number + 1)]);
+    assert!(hit.v.x > 1.0, "the plate moves with {}", hit.v.x);
+    assert_eq!(rests.v, Vector3::zeros());
+}
+
 /// A body that is hit within a step reaches a thin plate that sleeps and was too far away to touch; and so
 /// does a finger whose velocity command is stiff. The plate acts as one that never slept.
 #[test]

@@ -296,6 +296,8 @@ def test_parameters_are_declared_described_and_checked(start, listener):
         ("real_time_factor", ParameterValue(type=ParameterType.PARAMETER_DOUBLE, double_value=-1.0), "out of range"),
         ("real_time_factor", ParameterValue(type=ParameterType.PARAMETER_STRING, string_value="x"), "expected a number"),
         ("real_time_facotr", ParameterValue(type=ParameterType.PARAMETER_DOUBLE, double_value=1.0), "did you mean"),
+        ("threads", ParameterValue(type=ParameterType.PARAMETER_DOUBLE, double_value=2.7), "a whole number"),
+        ("threads", ParameterValue(type=ParameterType.PARAMETER_DOUBLE, double_value=-1.0), "out of range"),
         ("scene", ParameterValue(type=ParameterType.PARAMETER_STRING, string_value="x"), "at the start"),
     ]:
         request = SetParameters.Request(parameters=[Parameter(name=name, value=value)])

@@ -28,7 +28,7 @@ use crate::robot::{PlacedRobot, visuals};
 use crate::scene::{ContactKind, Scene, SceneBuilder};
 use crate::stepping::{
     BodyWrench, CommandSchedule, ContinuousStepping, JointSchedule, Overlap, StepSettings, Stepping, TimedWrenches,
-    overlaps,
+    near_pairs, overlaps,
 };
 
 /// Columns of a recording whose names outputs cannot have.
@@ -115,6 +115,7 @@ pub(super) fn assemble(
     let initial = initial_state(&scene, &models, &placed);
     settle_closures(&mut scene, &initial, &closure_specs)?;
     let mechanisms = mechanisms(&models, &placed, &bodies)?;
+    check_near_pairs(&scene, &initial, (spec, &models, &placed))?;
     let found = overlaps(&scene, &initial);
     let apart = |pair: &(GeometryIndex, GeometryIndex)| is_apart(&scene, *pair, &mechanisms, &placed);
     let inside = centres_inside(&scene, &initial, &apart);
@@ -389,6 +390,32 @@ fn mechanisms(
         mechanisms.push(carrier.map_or(number, |carrier| mechanisms[carrier]));
     }
     Ok(mechanisms)
+}
+
+/// Checks that not so many geometries are near each other that their contacts exceed the memory.
+fn check_near_pairs(
+    scene: &Scene,
+    initial: &State,
+    (spec, models, placed): (&SceneSpec, &[LoadedModel<'_>], &[PlacedRobot]),
+) -> Result<(), SceneError> {
+    let (near, most) = (near_pairs(scene, initial), limits::NEAR_PAIRS_MAX);
+    if near.len() <= most {
+        return Ok(());
+    }
+    let mut counts = BTreeMap::new();
+    for pair in near.iter().map(|index| &scene.contact_pairs()[*index as usize]) {
+        [pair.A, pair.B].into_iter().for_each(|geometry| *counts.entry(geometry).or_insert(0_usize) += 1);
+    }
+    // The first geometry with the most others
+    let Some((geometry, others)) = counts.iter().rev().max_by_key(|(_, count)| **count) else { return Ok(()) };
+    let model = model_of(scene.geometries()[*geometry].body, placed);
+    let place = model.map_or(&spec.place, |model| &models[model].spec.place).clone();
+    let (count, name) = (near.len(), scene.geometry_name(*geometry));
+    let problem = format!(
+        "{count} pairs of geometries touch or nearly touch at the start, among them `{name}` and {others} others; \
+         at most {most} pairs are simulated: set the models apart, as with `spacing` or `pose`"
+    );
+    Err(SceneError::Conflict { place, problem })
 }
 
 /// The overlaps between parts of one robot, each with its model.

@@ -164,6 +164,13 @@ impl Islands {
     pub(super) fn parts<'a>(&'a self, problem: &'a ContactProblem) -> impl Iterator<Item = Part<'a>> {
         (0..self.islands.len()).map(move |number| self.part(problem, number))
     }
+    /// The velocities of each island, as ranges.
+    pub(super) fn velocities<'a>(
+        &'a self,
+        problem: &'a ContactProblem,
+    ) -> impl Iterator<Item = impl Iterator<Item = Range<usize>> + Clone + 'a> {
+        self.parts(problem).map(|part| part.spans().map(|span| span.dofs.clone()))
+    }
     /// The number of islands.
     pub(super) fn len(&self) -> usize {
         self.islands.len()
@@ -208,9 +215,9 @@ impl<'a> Part<'a> {
         debug_assert!(blocks.clone().all(held) || !blocks.clone().any(held), "an island that is held in part");
         blocks.all(held)
     }
-    /// The velocities of a span without any patch or row, if the caller of the solver knows them.
-    pub(super) fn free(self, span: &Span) -> &'a [f64] {
-        &self.problem.free[span.dofs.clone()]
+    /// Sets its velocities in `v` to those without any patch or row, which the caller of the solver knows.
+    pub(super) fn take_free(self, v: &mut [f64]) {
+        self.spans().for_each(|span| v[span.dofs.clone()].copy_from_slice(&self.problem.free[span.dofs.clone()]));
     }
     /// Its velocities.
     pub(super) fn spans(self) -> std::slice::Iter<'a, Span> {

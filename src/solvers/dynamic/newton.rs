@@ -52,6 +52,9 @@ pub struct SolveReport {
 }
 
 impl SolveReport {
+    /// The report of a solve of nothing.
+    pub(super) const CONVERGED: Self = Self { status: SolveStatus::Converged, iterations: 0, residual: 0.0 };
+
     /// The report of two islands together: the worse of each value; a NaN residual is the worst.
     pub(super) fn and(self, other: Self) -> Self {
         let other_is_worse = other.residual > self.residual || other.residual.is_nan();
@@ -153,11 +156,11 @@ impl IslandSolver {
         settings: &NewtonSettings,
     ) -> Result<SolveReport, NotPositiveDefinite> {
         if part.is_held() || part.is_free() {
-            part.spans().for_each(|span| v[span.dofs.clone()].copy_from_slice(part.free(span)));
+            part.take_free(v);
             for (number, patch) in part.patches() {
                 self.patch_impulses[number] = patch.impulse(&patch.velocity(v));
             }
-            return Ok(SolveReport { status: SolveStatus::Converged, iterations: 0, residual: 0.0 });
+            return Ok(SolveReport::CONVERGED);
         }
         let resolved = MOMENTUM_PART_MIN.powi(2) * self.size_of(part, part.momentum());
         self.change_size = resolved.max(self.size_of(part, &self.change));

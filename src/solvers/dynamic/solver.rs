@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::islands::{Islands, Part};
-use super::newton::{IslandSolver, NewtonSettings, SolveReport, SolveStatus};
+use super::newton::{IslandSolver, NewtonSettings, SolveReport};
 use super::problem::{ContactProblem, FrictionError};
 use crate::math::SpatialForce;
 use crate::math::dense::{NotPositiveDefinite, dot};
@@ -149,8 +149,8 @@ impl NewtonSolver {
         self.solver.prepare(problem)?;
         v.copy_from_slice(warm_start);
         self.islands.build(problem);
-        let report = SolveReport { status: SolveStatus::Converged, iterations: 0, residual: 0.0 };
-        let state = IslandState { waits: true, report, rounds: 0, wrong: FrictionError::default() };
+        let (report, wrong) = (SolveReport::CONVERGED, FrictionError::default());
+        let state = IslandState { waits: true, report, rounds: 0, wrong };
         self.states.clear();
         self.states.resize(self.islands.len(), state);
         Ok(())
@@ -158,8 +158,7 @@ impl NewtonSolver {
 
     /// The report of all islands together.
     fn report(&self) -> SolveReport {
-        let converged = SolveReport { status: SolveStatus::Converged, iterations: 0, residual: 0.0 };
-        self.states.iter().fold(converged, |all, state| all.and(state.report))
+        self.states.iter().fold(SolveReport::CONVERGED, |all, state| all.and(state.report))
     }
 
     /// Solves the islands that wait, from `v`.
@@ -242,22 +241,18 @@ impl NewtonSolver {
         v: &[f64],
         x: &mut [f64],
     ) -> Result<(), NotPositiveDefinite> {
-        let Self { islands, solver, .. } = self;
-        solver.prepare(problem)?;
-        islands.build(problem);
-        for part in islands.parts(problem).filter(|part| !part.is_free()) {
-            solver.evaluate(part, v, true);
+        self.solve_with_hessian(problem, v, x, |part, product, x| {
+            if part.is_free() {
+                return false;
+            }
             for block in part.blocks() {
                 for (row, i) in part.momentum_rows(block).zip(block.dofs.clone()) {
-                    solver.gradient[i] = -dot(row, &x[block.dofs.clone()]);
+                    product[i] = dot(row, &x[block.dofs.clone()]);
                 }
+                x[block.dofs.clone()].copy_from_slice(&product[block.dofs.clone()]);
             }
-            solver.newton_direction(part)?;
-            for span in part.spans() {
-                x[span.dofs.clone()].copy_from_slice(&solver.direction[span.dofs.clone()]);
-            }
-        }
-        Ok(())
+            true
+        })
     }
 
     /// Replaces each of the `columns`, one after the other and as long as the velocities, by H^-1 times it,
@@ -271,10 +266,25 @@ impl NewtonSolver {
         v: &[f64],
         columns: &mut [f64],
     ) -> Result<(), NotPositiveDefinite> {
+        self.solve_with_hessian(problem, v, columns, |_, _, _| true)
+    }
+
+    /// Does the same as [`NewtonSolver::solve_columns`] for the islands for which `selects` returns true.
+    /// `selects` may change the columns of its island, with a scratch of one entry for each velocity.
+    fn solve_with_hessian(
+        &mut self,
+        problem: &ContactProblem,
+        v: &[f64],
+        columns: &mut [f64],
+        selects: impl Fn(Part<'_>, &mut [f64], &mut [f64]) -> bool,
+    ) -> Result<(), NotPositiveDefinite> {
         let Self { islands, solver, .. } = self;
         solver.prepare(problem)?;
         islands.build(problem);
         for part in islands.parts(problem) {
+            if !selects(part, &mut solver.gradient, columns) {
+                continue;
+            }
             solver.evaluate(part, v, true);
             solve_columns_of(solver, part, problem.size(), columns)?;
         }
@@ -286,7 +296,7 @@ impl NewtonSolver {
         &'a self,
         problem: &'a ContactProblem,
     ) -> impl Iterator<Item = impl Iterator<Item = Range<usize>> + Clone + 'a> {
-        self.islands.parts(problem).map(|part| part.spans().map(|span| span.dofs.clone()))
+        self.islands.velocities(problem)
     }
 }
 

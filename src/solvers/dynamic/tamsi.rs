@@ -57,19 +57,13 @@ impl TamsiSolver {
         self.patch_impulses.extend(at_rest);
         let mut islands = std::mem::take(&mut self.islands);
         islands.build(problem);
-        let mut whole = SolveReport { status: SolveStatus::Converged, iterations: 0, residual: 0.0 };
+        let mut whole = SolveReport::CONVERGED;
         for part in islands.parts(problem) {
             if part.is_free() {
-                part.spans().for_each(|span| v[span.dofs.clone()].copy_from_slice(&problem.free[span.dofs.clone()]));
+                part.take_free(v);
                 continue;
             }
-            let report = self.solve_part(part, problem, v, settings);
-            let worse = report.residual > whole.residual || report.residual.is_nan();
-            whole = SolveReport {
-                status: whole.status.max(report.status),
-                iterations: whole.iterations.max(report.iterations),
-                residual: if worse { report.residual } else { whole.residual },
-            };
+            whole = whole.and(self.solve_part(part, problem, v, settings));
         }
         self.islands = islands;
         whole
@@ -107,7 +101,7 @@ impl TamsiSolver {
         &'a self,
         problem: &'a ContactProblem,
     ) -> impl Iterator<Item = impl Iterator<Item = Range<usize>> + Clone + 'a> {
-        self.islands.parts(problem).map(|part| part.spans().map(|span| span.dofs.clone()))
+        self.islands.velocities(problem)
     }
 
     fn solve_part(

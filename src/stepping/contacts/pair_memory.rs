@@ -32,6 +32,15 @@ pub(super) enum Query {
     Points(f64),
 }
 
+/// The memory of a thread that answers queries.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Helper {
+    pub(super) workspace: RigidWorkspace,
+    /// The number of its answers.
+    #[cfg(test)]
+    pub(super) answers: usize,
+}
+
 impl PairMemory {
     /// Answers a query at the poses of the two geometries.
     pub(super) fn find(

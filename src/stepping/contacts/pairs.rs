@@ -2,7 +2,7 @@
 //! touch.
 
 use super::near_pairs::NearPairs;
-use super::pair_memory::{Loads, Memories, PairMemory, Query};
+use super::pair_memory::{Helper, Loads, Memories, PairMemory, Query};
 use crate::contact::{mean_point, patch_point};
 use crate::geometry::{
     Aabb, ContactSurface, FaceRepresentation, HydroelasticGeometry, PointContacts, RigidShape, RigidWorkspace,
@@ -63,7 +63,10 @@ pub(in crate::stepping) struct Pairs {
     searched: bool,
     rigid_workspace: RigidWorkspace,
     /// One for each thread, if there are several.
-    pub(super) workspaces: Vec<RigidWorkspace>,
+    pub(super) helpers: Vec<Helper>,
+    /// The number of answers of [`Pairs::find_ahead`] that were asked for.
+    #[cfg(test)]
+    pub(super) taken: usize,
     /// The memory of queries that must not change that of the step.
     spare: PairMemory,
 }
@@ -81,6 +84,12 @@ impl Pairs {
             // A tessellation lies inside a round shape.
             self.boxes_W.push(geometry.rigid.as_ref().map_or(bounds, |rigid| bounds.union(&rigid.world_aabb(&X_WG))));
         }
+    }
+
+    /// The pairs whose boxes overlap at the poses in `data`; ascending. All pairs in small scenes.
+    pub(in crate::stepping) fn with_boxes_that_overlap(&mut self, scene: &Scene, data: &Data) -> &[u32] {
+        self.update_poses(scene, data);
+        self.near.find(scene, self.boxes_W.as_slice(), std::iter::empty())
     }
 
     /// Whether the boxes of the two geometries are nearer than `distance` \[m\].
@@ -225,6 +234,10 @@ impl Pairs {
     ) -> Option<Vector3> {
         let memory = self.memory.of(index);
         if memory.answered.take() == Some(Query::Surface(faces)) {
+            #[cfg(test)]
+            {
+                self.taken += 1;
+            }
             return patch_point(&memory.surface);
         }
         let X_WG = (self.X_WG[pair.A], self.X_WG[pair.B]);
@@ -401,6 +414,10 @@ impl Pairs {
         }
         let memory = self.memory.of(index);
         if memory.answered.take() == Some(Query::Points(detection)) {
+            #[cfg(test)]
+            {
+                self.taken += 1;
+            }
             return mean_point(&memory.points);
         }
         let X_WG = (self.X_WG[pair.A], self.X_WG[pair.B]);

@@ -340,6 +340,9 @@ impl Parameters {
             (Kind::Number(..), _) => return wrong("a number"),
             (Kind::Vector(_), _) => return wrong("three numbers, as in [0.0, 0.0, -9.81]"),
         };
+        if name == "threads" && matches!(checked, ParameterValue::Number(threads) if threads.fract() != 0.0) {
+            return Err("it must be a whole number, as in 4, or 0 (the scene's)".to_owned());
+        }
         if name == "step" && matches!(checked, ParameterValue::Number(step) if step > 0.0 && step < STEP_MIN) {
             let (shortest, longest) = (Number(STEP_MIN), Number(QUASISTATIC_STEP_MAX));
             return Err(format!("a step must be 0 (the scene's) or from {shortest} s to {longest} s"));
@@ -472,6 +475,18 @@ mod tests {
         assert!(parameters.set("scene", &ParameterValue::Text("other".to_owned())).is_err());
         assert!(parameters.check("real_time_factor", &ParameterValue::Number(-1.0)).is_err());
         assert!(parameters.check("use_sim_time", &ParameterValue::Bool(true)).is_err());
+    }
+
+    #[test]
+    fn threads_are_a_whole_number() {
+        let number = ParameterValue::Number;
+        for refused in [number(2.7), number(0.5), number(-1.0), number(-0.5), number(257.0), number(f64::NAN)] {
+            assert_eq!(given(&[("threads", refused.clone())]).problems().len(), 1, "{refused:?}");
+        }
+        for (taken, threads) in [(number(4.0), 4.0), (ParameterValue::Integer(3), 3.0), (number(0.0), 0.0)] {
+            let parameters = given(&[("threads", taken)]);
+            assert!(parameters.problems().is_empty() && parameters.number("threads") == threads, "{threads}");
+        }
     }
 
     #[test]

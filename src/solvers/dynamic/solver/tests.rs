@@ -1,5 +1,8 @@
 //! The accuracy of Newton's method, and its number of steps in a heap.
 
+use std::time::Instant;
+
+use super::super::newton::SolveStatus;
 use super::super::samples::{LAW, push_square};
 use super::*;
 use crate::math::Vector6;
@@ -134,11 +137,20 @@ fn blocks_apart(blocks: &[(f64, f64)]) -> (ContactProblem, Vec<f64>) {
 
 /// The velocities of each block, and the report.
 fn slide(solver: &mut NewtonSolver, blocks: &[(f64, f64)]) -> (Vec<Vec<f64>>, SolvedFriction) {
+    let (v, _, solved) = slide_and_push(solver, blocks);
+    (v, solved)
+}
+
+/// The velocities of each block, those by which a unit impulse on each changes them, and the report.
+fn slide_and_push(solver: &mut NewtonSolver, blocks: &[(f64, f64)]) -> (Vec<Vec<f64>>, Vec<Vec<f64>>, SolvedFriction) {
     let (mut problem, v0) = blocks_apart(blocks);
     let mut v = v0.clone();
     let settings = NewtonSettings::default();
     let solved = solver.solve_with_friction(&mut problem, &v0, (&settings, 0.01), &mut v).unwrap();
-    (v.chunks(6).map(<[f64]>::to_vec).collect(), solved)
+    let mut pushed = vec![1.0; v.len()];
+    solver.solve_columns(&problem, &v, &mut pushed).unwrap();
+    let of_blocks = |values: &[f64]| values.chunks(6).map(<[f64]>::to_vec).collect();
+    (of_blocks(&v), of_blocks(&pushed), solved)
 }
 
 /// Regression: the rounds of one island renewed the bounds of all others, whose friction was right to 1 %,
@@ -147,13 +159,14 @@ fn slide(solver: &mut NewtonSolver, blocks: &[(f64, f64)]) -> (Vec<Vec<f64>>, So
 fn islands_do_not_depend_on_each_other() {
     let (right, wrong, heavy) = ((1e-3, 1.005), (1.0, 0.3), (1e12, 1.0));
     let mut solver = NewtonSolver::default();
-    let (alone, report) = slide(&mut solver, &[right]);
+    let (alone, pushed, report) = slide_and_push(&mut solver, &[right]);
     assert_eq!((report.rounds, report.report.status), (0, SolveStatus::Converged), "{report:?}");
     let (other, report) = slide(&mut solver, &[wrong]);
     assert!(report.rounds > 0 && report.wrong.part() <= 0.01, "{report:?}");
     for (blocks, number) in [(vec![right, wrong], 0), (vec![heavy, wrong, right], 2), (vec![right, heavy], 0)] {
-        let (together, _) = slide(&mut solver, &blocks);
+        let (together, pushed_together, _) = slide_and_push(&mut solver, &blocks);
         assert_eq!(together[number], alone[0], "{blocks:?}");
+        assert_eq!(pushed_together[number], pushed[0], "{blocks:?}: the bounds are others");
         if let Some(number) = blocks.iter().position(|block| *block == wrong) {
             assert_eq!(together[number], other[0], "{blocks:?}");
         }
@@ -181,5 +194,22 @@ fn threads_do_not_change_a_bit() {
     assert!(one.0.1.rounds > 0 && one.2 == 101, "{:?} {}", one.0.1, one.2);
     for threads in [2, 4] {
         assert_eq!(solve(threads), one, "{threads} threads");
+    }
+}
+
+/// A second thread solves islands. It may start late, when the first one has solved all, but not in all of
+/// many solves.
+#[test]
+fn a_second_thread_solves_islands() {
+    let blocks: Vec<(f64, f64)> = (0..400).map(|i| (1.0 + 0.1 * f64::from(i), 0.2 + 0.1 * f64::from(i % 9))).collect();
+    let (mut one, mut two) = (NewtonSolver::default(), NewtonSolver::default());
+    two.set_threads(2);
+    let (of_one, start) = (slide(&mut one, &blocks), Instant::now());
+    loop {
+        assert_eq!(slide(&mut two, &blocks), of_one);
+        if !two.workers[1].done.is_empty() {
+            break;
+        }
+        assert!(start.elapsed().as_secs() < 60, "the second thread has solved no island");
     }
 }
