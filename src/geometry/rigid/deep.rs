@@ -177,8 +177,8 @@ mod tests {
     use crate::geometry::SurfaceMesh;
     use crate::math::Rotation;
 
-    /// A cube of 20 mm in the hole of a ring, one vertex of which is inside the wall by 1 nm, is not inside the
-    /// ring; in its wall it is.
+    /// A cube of 20 mm in the hole of a ring, one vertex of which is inside the wall by 1 nm, is not inside
+    /// the ring; in its wall it is.
     #[test]
     fn a_vertex_in_a_wall_is_not_a_body_inside() {
         let ring = RigidSurface::new(samples::ring(4, [0.05, 0.09])).unwrap();

@@ -63,7 +63,7 @@ pub(crate) enum TrajectoryError {
 }
 
 /// A position beyond a limit by up to this counts as at the limit: planners compute and send in single
-/// precision, or add up the points of a path. [rad] or [m]
+/// precision, or add up the points of a path. \[rad\] or \[m\]
 const BEYOND_LIMIT_MAX: f64 = 1e-6;
 
 /// The limits of a joint of a trajectory.
@@ -396,8 +396,8 @@ mod tests {
         ));
     }
 
-    /// A planner's point at a limit is beyond it by rounding, at worst that of single precision; it is taken as
-    /// the limit itself, so that following it clamps nothing.
+    /// A planner's point at a limit is beyond it by rounding, at worst that of single precision; it is taken
+    /// as the limit itself, so that following it clamps nothing.
     #[test]
     fn points_beyond_a_limit_by_rounding_are_at_the_limit() {
         let joint = CommandedJoint { lower: 0.0, upper: PI, ..CommandedJoint::test("a", 0) };
