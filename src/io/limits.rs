@@ -17,7 +17,7 @@ pub const LINKS_MAX: usize = 5_000;
 pub const MODELS_MAX: usize = 2_500;
 /// The largest number of pairs of geometries of a scene whose boxes overlap at the start. A rigid pair that
 /// touches takes about 5 to 15 kB, a compliant one 30 kB, and up to 250 kB if round bodies overlap by much.
-pub const NEAR_PAIRS_MAX: usize = 100_000;
+pub const NEAR_PAIRS_MAX: usize = 300_000;
 /// The largest number of degrees of freedom of a model: its mass matrix then takes 72 MB. For those of a
 /// scene see [`Stepping::dofs_max`](crate::stepping::Stepping::dofs_max).
 pub const MODEL_DOFS_MAX: usize = 3_000;

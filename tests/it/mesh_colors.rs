@@ -171,10 +171,10 @@ fn obj_materials_come_from_files_in_the_folder() {
     std::fs::write(folder.join("below/two.mtl"), second).unwrap();
     let faces = "mtllib one.mtl .\\below\\two.mtl\nf 1 2 3\nusemtl red paint\nf 1 2\nf 1 2 3 4\nusemtl green\ng part\n\
                  f 1 3 4\nf 1 3 4\nusemtl bare\nf 1 2 3\nusemtl wood\nf 1 2 3\nusemtl grey\nf 1 2 3\nusemtl xyz\nf 1 2 3\n\
-                 usemtl missing\nf 1 2 3\n";
+                 usemtl missing\nf 1 2 3\nusemtl red paint\nusemtl green # as above\nf 1 2 3\n";
     let read = read(&folder, "two.obj", &format!("{SQUARE}{faces}"));
     let (red, green, grey) = (Some(RED), Some(GREEN), Some([0.5; 3]));
-    assert_eq!(colors(&read), [None, red, red, green, green, None, None, grey, None, None]);
+    assert_eq!(colors(&read), [None, red, red, green, green, None, None, grey, None, None, green]);
     assert!(read.notes.is_empty(), "{:?}", read.notes);
     assert!(read.colors.is_some_and(|colors| colors.palette.len() == 4), "each colour once");
 }

@@ -237,3 +237,22 @@ fn thin_plates_apart_do_not_attract_each_other() {
         assert!(found.normal.iter().all(|normal| normal.z > 0.999), "{gap}: {found:?}");
     }
 }
+
+/// A block that stands in a tray, with one corner inside the floor by rounding, is not inside the tray: it
+/// touches the floor only, with the points of its lower face.
+#[test]
+fn a_block_in_a_tray_is_not_inside_its_floor() {
+    let outline =
+        [[-0.1, -0.01], [0.1, -0.01], [0.1, 0.1], [0.09, 0.1], [0.09, 0.0], [-0.09, 0.0], [-0.09, 0.1], [-0.1, 0.1]];
+    let caps = [[0, 1, 4], [0, 4, 5], [1, 2, 3], [1, 3, 4], [0, 5, 6], [0, 6, 7]];
+    let tray = shape(&prism(&outline, &caps));
+    let mut corners = surfaces::cuboid(Vector3::repeat(0.02));
+    corners.vertices[0].z -= 1e-9;
+    let points = points_of(&tray, &RigidTransform::identity(), &shape(&corners), &at(0.0, 0.0, 0.02), 1e-4);
+    assert!(points.normal.iter().all(|normal| normal.z > 0.999), "{points:?}");
+    assert!(points.phi.iter().all(|&phi| phi > -1e-8), "{points:?}");
+    for (x, y) in [(-0.02, -0.02), (-0.02, 0.02), (0.02, -0.02), (0.02, 0.02)] {
+        let corner = Vector3::new(x, y, 0.0);
+        assert!(points.p_WC.iter().any(|position| (position - corner).norm() < 1e-6), "{corner:?}: {points:?}");
+    }
+}

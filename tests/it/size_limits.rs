@@ -48,17 +48,17 @@ fn too_many_copies_are_refused_early() {
     assert!(refused.contains("4000 models; at most 2500"), "{refused}");
 }
 
-/// Bodies that are all at one place have more contacts than there is memory for: 448 bodies have 100,128
+/// Bodies that are all at one place have more contacts than there is memory for: 776 bodies have 300,700
 /// pairs.
 #[test]
 fn too_many_bodies_at_one_place_are_refused() {
     let load = |spacing: f64| {
-        let copies = format!("grid: {{ count: [448, 1, 1], spacing: [{spacing}, 0, 0] }}");
+        let copies = format!("grid: {{ count: [776, 1, 1], spacing: [{spacing}, 0, 0] }}");
         let scene = format!("models:\n  - {{ name: ball, sphere: 0.1, mass: 1, free: {{}}, {copies} }}\n");
         scene_file::load_str(&scene, Path::new("test.yaml"), &PackageMap::new()).map(|_| ())
     };
     let refused = load(0.0).expect_err("too many").to_string();
-    assert!(refused.contains("100128 pairs") && refused.contains("and 447 others; at most 100000 pairs"), "{refused}");
+    assert!(refused.contains("300700 pairs") && refused.contains("and 775 others; at most 300000"), "{refused}");
     assert!(refused.starts_with("test.yaml:2:") && refused.contains("`spacing`"), "{refused}");
     assert!(load(0.3).is_ok());
 }

@@ -7,9 +7,8 @@
 //! and Pinocchio: robot files are made with these tools, and turning the mesh would move it away from its
 //! link.
 
-use std::collections::BTreeMap;
-
 use super::collada_colors::Bindings;
+use super::collada_ids::{Ids, collect_ids, target};
 use super::malformed::Malformed;
 use super::polygon;
 use super::welder::Welder;
@@ -69,9 +68,6 @@ struct Gathered<'a> {
     nodes: usize,
 }
 
-/// The elements of the file by their ids.
-pub(super) type Ids<'a> = BTreeMap<&'a str, &'a Element>;
-
 /// Reads the scene's triangles.
 pub(super) fn read(bytes: &[u8], welder: &mut Welder) -> Result<(), Malformed> {
     let root = xml::parse(&String::from_utf8_lossy(bytes))
@@ -99,18 +95,6 @@ pub(super) fn read(bytes: &[u8], welder: &mut Welder) -> Result<(), Malformed> {
         }
     }
     Ok(())
-}
-
-fn collect_ids<'a>(element: &'a Element, ids: &mut Ids<'a>) {
-    if let Some(id) = element.attribute("id") {
-        ids.entry(id).or_insert(element);
-    }
-    element.children.iter().for_each(|child| collect_ids(child, ids));
-}
-
-/// The element that a local reference such as `url="#mesh"` names.
-pub(super) fn target<'a>(element: &Element, attribute: &str, ids: &Ids<'a>) -> Option<&'a Element> {
-    ids.get(element.attribute(attribute)?.strip_prefix('#')?).copied()
 }
 
 fn number<T: std::str::FromStr>(word: &str) -> Result<T, Malformed> {

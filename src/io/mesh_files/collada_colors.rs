@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::collada::{Ids, target};
+use super::collada_ids::{Ids, target};
 use super::welder::Color;
 use crate::io::xml::Element;
 

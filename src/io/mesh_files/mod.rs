@@ -7,6 +7,7 @@
 
 mod collada;
 mod collada_colors;
+mod collada_ids;
 mod gltf;
 mod malformed;
 mod obj;

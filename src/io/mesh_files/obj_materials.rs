@@ -36,7 +36,11 @@ impl Uses {
 
     /// The faces from the one with the number `face` on have this material.
     pub(super) fn material(&mut self, face: usize, name: String) {
-        self.runs.push((face, name));
+        // A run without faces is replaced, so that their number is that of the faces at most.
+        match self.runs.last_mut().filter(|(first, _)| *first == face) {
+            Some((_, last)) => *last = name,
+            None => self.runs.push((face, name)),
+        }
     }
 
     /// The first face of each run with its colour, and notes about material files in `folder` that are not
@@ -53,7 +57,13 @@ impl Uses {
                 notes.push(unread("it is neither in the folder of the mesh nor below; copy it there"));
                 continue;
             }
-            match limits::read(&folder.join(relative), left) {
+            let path = folder.join(relative);
+            // A pipe would be waited for.
+            if path.exists() && !path.is_file() {
+                notes.push(unread("it is not a file; name one"));
+                continue;
+            }
+            match limits::read(&path, left) {
                 Ok(bytes) => {
                     left -= bytes.len() as u64;
                     read(&String::from_utf8_lossy(&bytes), &mut colors);
@@ -64,7 +74,9 @@ impl Uses {
         if self.libraries.len() > LIBRARIES_MAX {
             notes.push(format!("only {LIBRARIES_MAX} material files are read; merge them"));
         }
-        let color = |(face, name): (usize, String)| (face, colors.get(&name).copied().flatten());
+        // A comment may follow the name.
+        let named = |name: &str| colors.get(name).or_else(|| colors.get(name.split_once(" #")?.0.trim_end()));
+        let color = |(face, name): (usize, String)| (face, named(&name).copied().flatten());
         (self.runs.into_iter().map(color).collect(), notes)
     }
 }

@@ -412,8 +412,8 @@ fn check_near_pairs(
     let place = model.map_or(&spec.place, |model| &models[model].spec.place).clone();
     let (count, name) = (near.len(), scene.geometry_name(*geometry));
     let problem = format!(
-        "{count} pairs of geometries touch or nearly touch at the start, among them `{name}` and {others} others; \
-         at most {most} pairs are simulated: set the models apart, as with `spacing` or `pose`"
+        "the boxes around {count} pairs of geometries overlap at the start, among them `{name}` and {others} others; at \
+         most {most} are simulated: set the models apart, as with `spacing` or `pose`, or name pairs in `no_contact`"
     );
     Err(SceneError::Conflict { place, problem })
 }

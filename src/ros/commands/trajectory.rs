@@ -62,8 +62,8 @@ pub(crate) enum TrajectoryError {
     Past { end: f64, now: f64 },
 }
 
-/// A position beyond a limit by up to this counts as at the limit: planners compute and send in single
-/// precision, or add up the points of a path. \[rad\] or \[m\]
+/// A position beyond a limit by up to this part of the limit, or of 1 rad or m, counts as at the limit:
+/// planners compute and send in single precision, or add up the points of a path. [-]
 const BEYOND_LIMIT_MAX: f64 = 1e-6;
 
 /// The limits of a joint of a trajectory.
@@ -144,7 +144,7 @@ impl Trajectory {
                 let CommandedJoint { name, lower, upper, .. } = &joints[*index];
                 let value = point.positions[i] + turns[i];
                 let position = value.max(*lower).min(*upper);
-                if (value - position).abs() > BEYOND_LIMIT_MAX {
+                if (value - position).abs() > BEYOND_LIMIT_MAX * position.abs().max(1.0) {
                     let name = name.clone();
                     return Err(TrajectoryError::Limit { point: number, name, value, lower: *lower, upper: *upper });
                 }
