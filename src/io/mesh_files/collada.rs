@@ -2,14 +2,13 @@
 //!
 //! This is a small reader of our own, because robot meshes use little of the format but need the poses of
 //! nodes and the unit. It reads `triangles`, `polylist`, `polygons`, `trifans` and `tristrips` of the
-//! geometries that the scene instances. Lines, lights, deformations of skins and animations are ignored; of
+//! geometries that the scene instances. Lines, lights, deformations of skins and animations are ignored. Of
 //! materials only the diffuse colour is read (`collada_colors`). `up_axis` is not applied, as in RViz, MoveIt
 //! and Pinocchio: robot files are made with these tools, and turning the mesh would move it away from its
 //! link.
 
-use std::collections::BTreeMap;
-
 use super::collada_colors::Bindings;
+use super::collada_ids::{Ids, collect_ids, target};
 use super::malformed::Malformed;
 use super::polygon;
 use super::welder::Welder;
@@ -69,9 +68,6 @@ struct Gathered<'a> {
     nodes: usize,
 }
 
-/// The elements of the file by their ids.
-pub(super) type Ids<'a> = BTreeMap<&'a str, &'a Element>;
-
 /// Reads the scene's triangles.
 pub(super) fn read(bytes: &[u8], welder: &mut Welder) -> Result<(), Malformed> {
     let root = xml::parse(&String::from_utf8_lossy(bytes))
@@ -99,18 +95,6 @@ pub(super) fn read(bytes: &[u8], welder: &mut Welder) -> Result<(), Malformed> {
         }
     }
     Ok(())
-}
-
-fn collect_ids<'a>(element: &'a Element, ids: &mut Ids<'a>) {
-    if let Some(id) = element.attribute("id") {
-        ids.entry(id).or_insert(element);
-    }
-    element.children.iter().for_each(|child| collect_ids(child, ids));
-}
-
-/// The element that a local reference such as `url="#mesh"` names.
-pub(super) fn target<'a>(element: &Element, attribute: &str, ids: &Ids<'a>) -> Option<&'a Element> {
-    ids.get(element.attribute(attribute)?.strip_prefix('#')?).copied()
 }
 
 fn number<T: std::str::FromStr>(word: &str) -> Result<T, Malformed> {

@@ -1,9 +1,9 @@
-//! The colours of COLLADA materials. A primitive names a symbol, the instance of its geometry binds the symbol
-//! to a material, and the material's effect states the colour.
+//! The colours of COLLADA materials. A primitive names a symbol, the instance of its geometry binds the
+//! symbol to a material, and the material's effect states the colour.
 
 use std::collections::BTreeMap;
 
-use super::collada::{Ids, target};
+use super::collada_ids::{Ids, target};
 use super::welder::Color;
 use crate::io::xml::Element;
 
