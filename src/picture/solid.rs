@@ -59,8 +59,8 @@ impl Solid {
         Self::with_creases(mesh, FLAT_COSINE).0
     }
 
-    /// The solid of a visual geometry. If it is a mesh with `colors`, also the colours of the solid; triangles
-    /// without one have the colour `default`. `None` for a half space.
+    /// The solid of a visual geometry. If it is a mesh with `colors`, also the colours of the solid;
+    /// triangles without one have the colour `default`. `None` for a half space.
     pub fn from_visual(
         shape: &Shape,
         colors: Option<&TriangleColors>,

@@ -369,8 +369,8 @@ fn the_panda_is_white_and_grey() {
     assert_eq!((loaded.visuals.len(), colors.len()), (11, 11));
     let missing = |colors: &TriangleColors| (0..colors.of_triangle.len()).any(|triangle| colors.of(triangle).is_none());
     assert!(!colors.iter().any(|colors| missing(colors)), "every triangle has a colour");
-    // The caps of elbow and wrist, the pads at the flange and the screen of the hand are dark grey. The default
-    // colours of bodies would differ by 0.3 between channels; the logo and the lamps do so too.
+    // The caps of elbow and wrist and the buttons at the flange are dark grey. The default colours of bodies
+    // would differ by 0.3 between channels, as the lamps do.
     let image = draw(&loaded, (800, 800), "panda.png");
     let dark = count(&image, |r, g, b| r.max(g).max(b) < 80.0);
     let vivid = count(&image, |r, g, b| r.max(g).max(b) - r.min(g).min(b) > 50.0);

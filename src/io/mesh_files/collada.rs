@@ -2,7 +2,7 @@
 //!
 //! This is a small reader of our own, because robot meshes use little of the format but need the poses of
 //! nodes and the unit. It reads `triangles`, `polylist`, `polygons`, `trifans` and `tristrips` of the
-//! geometries that the scene instances. Lines, lights, deformations of skins and animations are ignored; of
+//! geometries that the scene instances. Lines, lights, deformations of skins and animations are ignored. Of
 //! materials only the diffuse colour is read (`collada_colors`). `up_axis` is not applied, as in RViz, MoveIt
 //! and Pinocchio: robot files are made with these tools, and turning the mesh would move it away from its
 //! link.

@@ -1,5 +1,5 @@
-//! The colours of COLLADA materials. A primitive names a symbol, the instance of its geometry binds the symbol
-//! to a material, and the material's effect states the colour.
+//! The colours of COLLADA materials. A primitive names a symbol, the instance of its geometry binds the
+//! symbol to a material, and the material's effect states the colour.
 
 use std::collections::BTreeMap;
 

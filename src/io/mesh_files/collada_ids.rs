@@ -1,4 +1,4 @@
-//! References of a COLLADA file to its own elements.
+//! The elements of a COLLADA file by their ids, which references name.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,6 @@ use crate::io::xml::Element;
 /// The elements of the file by their ids.
 pub(super) type Ids<'a> = BTreeMap<&'a str, &'a Element>;
 
-/// Adds an element and all below it.
 pub(super) fn collect_ids<'a>(element: &'a Element, ids: &mut Ids<'a>) {
     if let Some(id) = element.attribute("id") {
         ids.entry(id).or_insert(element);

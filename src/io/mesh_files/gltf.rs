@@ -15,7 +15,7 @@ use gltf_json::mesh::{Mode, Semantic};
 use gltf_json::validation::Checked::Valid;
 use gltf_json::{Accessor, Index, Material, Mesh, Node, Root};
 
-use super::is_below;
+use super::addresses::is_below;
 use super::malformed::Malformed;
 use super::welder::{Color, Welder};
 use crate::io::limits;

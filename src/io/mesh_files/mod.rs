@@ -5,6 +5,7 @@
 //! and triangles that repeat a vertex are dropped. A scale with a negative determinant mirrors the mesh, so
 //! its triangles are turned around.
 
+mod addresses;
 mod collada;
 mod collada_colors;
 mod collada_ids;
@@ -20,7 +21,7 @@ mod welder;
 
 pub use vtk_write::{MeshWriteError, write_vtk};
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use crate::geometry::{SurfaceMesh, TriangleColors, VolumeMesh};
 use crate::io::limits;
@@ -156,11 +157,6 @@ fn parse(bytes: &[u8], path: &Path, scale: &Vector3, mut welder: Welder) -> Resu
     })?;
     apply_scale(&mut mesh, scale);
     Ok(ColoredMesh { mesh, colors, notes })
-}
-
-/// Whether an address leads to a file in the folder where it starts, or below: a mesh names no file elsewhere.
-fn is_below(relative: &Path) -> bool {
-    relative.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
 }
 
 fn extension(path: &Path) -> String {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use super::is_below;
+use super::addresses::is_below;
 use super::welder::Color;
 use crate::io::limits;
 
