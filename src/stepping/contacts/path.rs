@@ -20,6 +20,8 @@ const DEEPER_MAX: f64 = 1e-4;
 /// The largest turn in one solve of two rigid geometries that press on each other \[rad\]. Beyond it, the
 /// lever arms and normals of the start no longer serve.
 const TURN_MAX: f64 = 0.3;
+/// A cylinder touches with its side where the cosine between its axis and the normal is below this. [-]
+const ON_ITS_SIDE: f64 = 0.5;
 /// The largest turn between two poses from which the box around the path of a geometry is made \[rad\]. The
 /// arc between them leaves its chord by an eighth of this turn times the chord.
 const BOX_TURN: f64 = 0.2;
@@ -127,27 +129,37 @@ impl PathCheck {
             }
             let motion = Motion::of(scene, pair, start, end, h);
             let turn = motion.turn();
-            if turn == 0.0 && motion.is_convex() {
+            let rolls = motion.roll();
+            if turn == 0.0 && rolls.is_none() && motion.is_convex() {
                 continue;
             }
             while cones.next_if(|(other, _)| *other < index).is_some() {}
             let first = cones.peek().filter(|(other, _)| *other == index).map(|(_, first)| *first);
             let points = pairs.points(index);
             let before = points.phi.iter().fold(0.0, |depth: f64, phi| depth.max(-phi));
-            let (mut predicted, mut presses) = (0.0_f64, false);
+            let (mut predicted, mut presses, mut rolled) = (0.0_f64, false, 0.0_f64);
             if let Some(first) = first {
                 let range = first..first + points.len();
-                for ((phi, contact), impulse) in
-                    points.phi.iter().zip(&problem.contacts()[range.clone()]).zip(&impulses[range])
+                for (((phi, normal), contact), impulse) in
+                    points.phi.iter().zip(&points.normal).zip(&problem.contacts()[range.clone()]).zip(&impulses[range])
                 {
                     let moved = h * (problem.contact_velocity(contact, v).x - contact.gap_rate);
                     predicted = predicted.max(-phi - moved);
                     presses |= impulse.x > 0.0;
+                    if let Some((axis, angle)) = rolls.filter(|_| impulse.x > 0.0)
+                        && normal.dot(&axis).abs() < ON_ITS_SIDE
+                    {
+                        rolled = rolled.max(angle);
+                    }
                 }
             }
-            if presses && turn > TURN_MAX {
-                mistake = Some(PathMistake { pair: index, kind: Misjudged::Turns { turn } });
+            let most = if presses { turn.max(rolled) } else { 0.0 };
+            if most > TURN_MAX {
+                mistake = Some(PathMistake { pair: index, kind: Misjudged::Turns { turn: most } });
                 break;
+            }
+            if turn == 0.0 && motion.is_convex() {
+                continue;
             }
             let way = pairs.approach(pair, scene, start, end).max(h * pairs.approach_speed(pair, scene, start));
             let radius = pairs.smaller_radius(pair, scene);
@@ -225,9 +237,9 @@ struct Motion<'a> {
     /// The poses of the geometries at the start and at the end.
     start: [RigidTransform; 2],
     end: [RigidTransform; 2],
-    /// The turns of the bodies and of one against the other by their velocities \[rad\].
+    /// The turns of the bodies and that of B against A by their velocities \[rad\].
     spins: [f64; 2],
-    spin: f64,
+    spin: Vector3,
 }
 
 impl<'a> Motion<'a> {
@@ -236,7 +248,7 @@ impl<'a> Motion<'a> {
         let poses = |data: &Data| geometries.map(|geometry| data.X_WB[geometry.body] * geometry.X_BG);
         let [w_A, w_B] = geometries.map(|geometry| start.V_WB[geometry.body].w * h);
         let spins = [w_A, w_B].map(|w| w.norm());
-        Self { geometries, start: poses(start), end: poses(end), spins, spin: (w_B - w_A).norm() }
+        Self { geometries, start: poses(start), end: poses(end), spins, spin: w_B - w_A }
     }
 
     fn is_convex(&self) -> bool {
@@ -248,13 +260,25 @@ impl<'a> Motion<'a> {
         self.geometries.iter().map(|geometry| smallest_extent(geometry)).fold(f64::INFINITY, f64::min)
     }
 
+    /// The turn of a cylinder about its axis against the other geometry \[rad\], with the axis, if it is
+    /// large. A cylinder on its side has up to eight points, between whose outer ones it rolls.
+    fn roll(&self) -> Option<(Vector3, f64)> {
+        let of = |side: usize| {
+            let is_cylinder = matches!(self.geometries[side].shape, Shape::Cylinder { .. });
+            let axis = self.start[side].rotation * Vector3::z();
+            Some((axis, self.spin.dot(&axis).abs())).filter(|(_, angle)| is_cylinder && *angle > TURN_MAX)
+        };
+        of(0).or_else(|| of(1))
+    }
+
     /// The turn of one geometry against the other \[rad\], without turns that leave a shape as it is: those
     /// of a ball, of a cylinder about its axis, and of a half space about its normal.
     fn turn(&self) -> f64 {
+        let spin = self.spin.norm();
         let [A, B] =
             [0, 1].map(|side| (&self.geometries[side].shape, &self.start[side].rotation, &self.end[side].rotation));
         let unfold = |turn: f64, spin: f64| if spin > FOLDED { turn.max(spin) } else { turn };
-        let relative = unfold(angle(&(A.1.inverse() * B.1), &(A.2.inverse() * B.2)), self.spin);
+        let relative = unfold(angle(&(A.1.inverse() * B.1), &(A.2.inverse() * B.2)), spin);
         let own = |(shape, start, end): (&Shape, &Rotation, &Rotation), spin: f64| match shape {
             Shape::Sphere { .. } => 0.0,
             Shape::Cylinder { .. } | Shape::Capsule { .. } | Shape::HalfSpace => {
@@ -272,8 +296,8 @@ impl<'a> Motion<'a> {
             _ => unfold(swing(plane, other), spin),
         };
         match (A.0, B.0) {
-            (Shape::HalfSpace, _) => turn.min(of_plane(A, B, self.spin)),
-            (_, Shape::HalfSpace) => turn.min(of_plane(B, A, self.spin)),
+            (Shape::HalfSpace, _) => turn.min(of_plane(A, B, spin)),
+            (_, Shape::HalfSpace) => turn.min(of_plane(B, A, spin)),
             _ => turn,
         }
     }

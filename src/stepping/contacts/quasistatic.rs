@@ -33,6 +33,10 @@ const MOTION_PART: f64 = 0.2;
 /// points share a load.
 const POINT_STIFFNESS: f64 = 1e8;
 
+/// The load of a point that its depth may always bear \[N\], however short the step is: 0.5 mm of depth.
+/// Deeper overlaps, beyond that of the weight of all bodies, part at [`RECOVERY_SPEED_MAX`].
+const POINT_LOAD: f64 = 5e4;
+
 /// A point that sticks under this force creeps at the stiction tolerance \[N\]. Friction that no equation
 /// determines then fades, as in the other modes, and does not remain from the first step.
 const CREEP_LOAD: f64 = 10.0;
@@ -342,7 +346,11 @@ impl QuasistaticContacts {
         self.carriers.clear();
         (self.faces, self.faces_dropped) = (0, 0);
         let geometries = scene.geometries();
-        let deepest = -RECOVERY_SPEED_MAX * problem.step;
+        // A depth that the load explains counts in full: that of the weight of all bodies on one point, and
+        // of POINT_LOAD in any case.
+        let weight: f64 =
+            scene.model().bodies().iter().map(|body| body.inertia.mass).sum::<f64>() * scene.model().gravity_W().norm();
+        let deepest = -(RECOVERY_SPEED_MAX * problem.step).max(weight.max(POINT_LOAD) / POINT_STIFFNESS);
         for (index, pair) in scene.contact_pairs().iter().enumerate() {
             if pair.kind != ContactKind::Points {
                 continue;

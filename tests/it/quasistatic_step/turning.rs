@@ -2,9 +2,12 @@
 //! them.
 
 use std::f64::consts::FRAC_PI_2;
+use std::path::Path;
 
 use isobar::contact::ContactProperties;
 use isobar::geometry::Shape;
+use isobar::io::package::PackageMap;
+use isobar::io::scene_file;
 use isobar::math::{BodyIndex, Matrix3, RigidTransform, Rotation, SpatialInertia, Vector3};
 use isobar::multibody::{JointKind, JointLimits, JointSpec};
 use isobar::scene::SceneBuilder;
@@ -246,4 +249,61 @@ fn an_arm_at_a_post_has_the_derivatives_of_its_steps() {
     let report = simulation.step(&positions(&[2.0])).expect("a step");
     assert!(report.parts > 1, "{report:?}");
     assert!(derivatives.B(0, 0).abs() < 1e-3, "{}", derivatives.B(0, 0));
+}
+
+/// A scene file without other files.
+fn load(text: &str) -> Simulation {
+    let loaded = scene_file::load_str(text, Path::new("test.yaml"), &PackageMap::new());
+    loaded.unwrap_or_else(|error| panic!("{error}")).simulation().expect("a simulation")
+}
+
+/// Law: a heavy body rests at the depth F/k of its point, however short the step.
+///
+/// Regression: beyond 0.1 m/s h k, 10 kN at 1 ms, a ball sank at 0.095 m/s without limit, with converged
+/// steps.
+#[test]
+fn heavy_balls_rest_in_short_steps() {
+    for (mass, step, steps) in [(2000.0, 1e-3, 100), (200.0, 1e-4, 100), (2e4, 1e-3, 100), (20.0, 1e-5, 100)] {
+        let text = format!(
+            "stepping: quasistatic\nstep: {step}\nground: {{}}\nmodels:\n  - {{ name: a, sphere: 0.4, mass: {mass}, \
+             free: {{ xyz: [0, 0, 0.4] }}, material: {{ compliant: false }} }}\n"
+        );
+        let mut simulation = load(&text);
+        for _ in 0..steps {
+            simulation.step(&JointCommand::default()).unwrap_or_else(|error| panic!("{mass} kg: {error}"));
+        }
+        let height = simulation.state().q[6];
+        let depth = mass * GRAVITY / 1e8;
+        assert!(
+            (0.4 - height - depth).abs() < 0.02 * depth + 1e-9,
+            "{mass} kg, {step} s: {height} m, not {depth} deep"
+        );
+    }
+}
+
+/// Law: a cylinder that rolls down a slope with drag moves at g T sin(a)/1.5, in steps of any length.
+///
+/// Regression: it rolled between the outer ones of its eight points, by 0.414 rad a step at any slope.
+#[test]
+fn cylinders_roll_on_in_long_steps() {
+    let distance = |step: f64| {
+        let text = format!(
+            "stepping: quasistatic\nstep: {step}\nground: {{ rpy: [0, 0.1, 0] }}\nmodels:\n  - {{ name: a, cylinder: \
+             {{ radius: 0.05, length: 0.1 }}, mass: 1, free: {{ xyz: [0.005, 0, 0.05], rpy: [1.5707963267948966, 0, 0] }}, \
+             material: {{ compliant: false, mu_dynamic: 1 }} }}\n"
+        );
+        let mut simulation = load(&text);
+        let start = simulation.state().q.clone();
+        for _ in 0..(0.6 / step).round() as u32 {
+            simulation.step(&JointCommand::default()).unwrap_or_else(|error| panic!("{step} s: {error}"));
+        }
+        let q = &simulation.state().q;
+        (4..7).map(|k| (q[k] - start[k]).powi(2)).sum::<f64>().sqrt()
+    };
+    let short = distance(0.005);
+    for step in [0.05, 0.1, 0.3] {
+        let long = distance(step);
+        println!("{step} s: {long} m for {short} m");
+        assert!((long - short).abs() < 0.02 * short, "{step} s: {long} m for {short} m");
+    }
 }
