@@ -30,6 +30,12 @@ const LOAD_SPEED: f64 = 1.0;
 
 /// A second attempt divides the penalties by this factor [-].
 const SOFTER: f64 = 1e3;
+/// The force of the proximal term in a solution, relative to the forces that must balance [-]: dry friction
+/// that sticks carries loads at a millionth of a rad/s, where a small error of the velocity is a large one of
+/// the force.
+const PROXIMAL_FORCE: f64 = 1e-9;
+/// After this number of updates a larger force is accepted: the step's own balance decides.
+const PROXIMAL_UPDATES: u32 = 6;
 /// A second attempt multiplies the tolerance by this factor [-].
 const COARSER: f64 = 1e4;
 /// A minimisation that takes more Newton iterations than this follows a narrow curved valley, as at a sliding
@@ -350,7 +356,8 @@ impl ConeEngine {
             let moved = newton.update_multipliers(part, settings.proximal);
             residual = moved.constraint.max(moved.proximal);
             // Multipliers from smaller penalties are less accurate and take another update.
-            if residual <= settings.tolerance && !eases {
+            let balances = moved.force <= PROXIMAL_FORCE || outer >= PROXIMAL_UPDATES;
+            if residual <= settings.tolerance && balances && !eases {
                 return (ConeStatus::Converged, iterations, outer);
             }
             if outer > 2

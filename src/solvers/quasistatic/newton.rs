@@ -30,11 +30,13 @@ pub(super) struct InnerReport {
     pub(super) iterations: u32,
 }
 
-/// The largest changes in an outer iteration, of constraints and of velocities under the proximal term [m/s].
+/// The largest changes in an outer iteration, of constraints and of velocities under the proximal term [m/s],
+/// and the force of that term relative to the forces that must balance [-].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LargestChange {
     pub(super) constraint: f64,
     pub(super) proximal: f64,
+    pub(super) force: f64,
 }
 
 /// The numbers of all islands, in the order of the islands, and the scratch memory of one island.
@@ -399,7 +401,8 @@ impl IslandNewton {
 
     /// Updates the multipliers and the centre: gamma <- P_K(gamma - y/R), v_k <- v.
     pub(super) fn update_multipliers(&mut self, part: Part<'_>, proximal: f64) -> LargestChange {
-        let mut moved = LargestChange { constraint: 0.0, proximal: 0.0 };
+        let mut moved = LargestChange { constraint: 0.0, proximal: 0.0, force: 0.0 };
+        let mut missing = 0.0;
         for (index, contact) in part.contacts() {
             let multipliers = &mut self.multipliers[index * self.stride..][..self.stride];
             let change = part.law().update(&contact.law, self.penalties[index], multipliers, &self.y[index]);
@@ -417,7 +420,11 @@ impl IslandNewton {
             self.center[index] = self.v[index];
             if self.proximal[index] > 0.0 {
                 moved.proximal = moved.proximal.max(proximal * self.drift[index].abs());
+                missing += (self.proximal[index] * self.drift[index]).powi(2) / self.metric[index];
             }
+        }
+        if missing > 0.0 {
+            moved.force = (missing / self.force_scale).sqrt();
         }
         moved
     }
