@@ -181,7 +181,7 @@ mod tests {
     /// the ring; in its wall it is.
     #[test]
     fn a_vertex_in_a_wall_is_not_a_body_inside() {
-        let ring = RigidSurface::new(samples::ring(4, [0.05, 0.09])).unwrap();
+        let ring = RigidSurface::new(samples::ring(4, [0.05, 0.1])).unwrap();
         // The first vertex is the one towards the wall x + y = 50 mm.
         let sign = |k: u32, axis: u32| if k >> axis & 1 == 0 { 1.0 } else { -1.0 };
         let vertices = (0..8).map(|k| 0.01 * Vector3::new(sign(k, 0), sign(k, 1), 0.5 * sign(k, 2))).collect();
@@ -190,6 +190,6 @@ mod tests {
         let cube = RigidSurface::new(SurfaceMesh { vertices, triangles }).unwrap();
         let at = |c: f64| RigidTransform::from_parts(Vector3::new(c, c, 0.0).into(), Rotation::identity());
         assert!(!is_around(&ring, &cube, &at(0.015 + 1e-9)));
-        assert!(is_around(&ring, &cube, &at(0.035)));
+        assert!(is_around(&ring, &cube, &at(0.0375)));
     }
 }
