@@ -249,3 +249,49 @@ fn nearest_on_triangle(p: &Vector3, [a, b, c]: &[Vector3; 3]) -> (Vector3, Featu
     }
     (a + ab * (vb / sum) + ac * (vc / sum), Feature::Face)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::math::Random;
+
+    /// The nearest points are those of all triangles, one after the other: of a bumpy grid of 20,000 triangles,
+    /// near it and far away, with guesses that are good and bad.
+    #[test]
+    fn nearest_points_are_those_of_all_triangles() {
+        const SIDE: u32 = 100;
+        let mut random = Random::new(3);
+        let corner = |k: u32| (k % (SIDE + 1), k / (SIDE + 1));
+        let vertices: Vec<Vector3> = (0..(SIDE + 1).pow(2))
+            .map(|k| {
+                let (i, j) = corner(k);
+                0.01 * Vector3::new(f64::from(i), f64::from(j), random.between(-1.0, 1.0))
+            })
+            .collect();
+        let number = |i: u32, j: u32| i + (SIDE + 1) * j;
+        let triangles: Vec<[u32; 3]> = (0..SIDE * SIDE)
+            .flat_map(|k| {
+                let (i, j) = (k % SIDE, k / SIDE);
+                let [a, b, c, d] = [number(i, j), number(i + 1, j), number(i + 1, j + 1), number(i, j + 1)];
+                [[a, b, c], [a, c, d]]
+            })
+            .collect();
+        let mesh = SurfaceMesh { vertices, triangles };
+        let surface = SurfaceDistance::new(&mesh);
+        let count = mesh.triangles.len() as u32;
+        for number in 0..60 {
+            let height = [0.0, 0.02, 0.5, 5.0][number % 4];
+            let [x, y, z] = [0, 1, 2].map(|_| random.between(-0.2, 1.2));
+            let point = Vector3::new(x, y, height * z);
+            let all = (0..count).map(|k| SurfaceDistance::to_triangle(&point, &surface.corners(k)));
+            let expected = all.fold(f64::INFINITY, f64::min);
+            let mut guess = random.below(count as usize) as u32;
+            for _ in 0..2 {
+                let found = surface.nearest(&point, &mut guess);
+                assert!((found.distance - expected).abs() <= 1e-12 * expected, "{point:?}: {found:?}, {expected}");
+                assert!(((found.point - point).norm() - expected).abs() <= 1e-12 * expected.max(1.0));
+                assert_eq!(guess, found.triangle);
+            }
+        }
+    }
+}

@@ -8,10 +8,9 @@ are rigid. With --rigid all shapes are rigid: Drake then takes one contact point
 times of the thread.
 """
 
-import argparse
-import time
-
+import heap_file
 import numpy as np
+from pydrake.common.eigen_geometry import Quaternion
 from pydrake.geometry import (
     AddCompliantHydroelasticProperties,
     AddContactMaterial,
@@ -24,7 +23,6 @@ from pydrake.geometry import (
     Sphere,
 )
 from pydrake.math import RigidTransform
-from pydrake.common.eigen_geometry import Quaternion
 from pydrake.multibody.plant import AddMultibodyPlant, CoulombFriction, MultibodyPlantConfig
 from pydrake.multibody.tree import SpatialInertia, UnitInertia
 from pydrake.systems.analysis import Simulator
@@ -61,8 +59,7 @@ def properties(rigid):
 
 def load(file, step, rigid, approximation):
     """The diagram of a file of bodies, its plant and the width of the box."""
-    size, *lines = open(file).read().split()
-    width, high = map(float, size.split(","))
+    width, walls, bodies = heap_file.read(file)
     builder = DiagramBuilder()
     config = MultibodyPlantConfig(
         time_step=step,
@@ -71,26 +68,16 @@ def load(file, step, rigid, approximation):
         discrete_contact_approximation=approximation,
     )
     plant, _ = AddMultibodyPlant(config, builder)
-    thick = 0.05
-    beside = 0.5 * (width + thick)
-    walls = [
-        ([0, 0, -0.5 * thick], [width + 2 * thick, width + 2 * thick, thick]),
-        ([-beside, 0, 0.5 * high], [thick, width, high]),
-        ([beside, 0, 0.5 * high], [thick, width, high]),
-        ([0, -beside, 0.5 * high], [width + 2 * thick, thick, high]),
-        ([0, beside, 0.5 * high], [width + 2 * thick, thick, high]),
-    ]
     for i, (position, size) in enumerate(walls):
         pose = RigidTransform(position)
         plant.RegisterCollisionGeometry(plant.world_body(), pose, Box(*size), f"wall{i}", properties(True))
     poses = []
-    for i, line in enumerate(lines):
-        name, *numbers = line.split(",")
-        x, y, z, mass, *pose = map(float, numbers)
-        solid, inertia = shape(name, x, y, z)
+    for i, (name, size, mass, position, quaternion) in enumerate(bodies):
+        solid, inertia = shape(name, *size)
         body = plant.AddRigidBody(f"body{i}", SpatialInertia(mass, np.zeros(3), inertia))
         plant.RegisterCollisionGeometry(body, RigidTransform(), solid, f"shape{i}", properties(rigid))
-        poses.append((body, RigidTransform(Quaternion(np.array(pose[3:]) / np.linalg.norm(pose[3:])), pose[:3])))
+        turn = Quaternion(np.array(quaternion) / np.linalg.norm(quaternion))
+        poses.append((body, RigidTransform(turn, position)))
     plant.Finalize()
     return builder.Build(), plant, poses, width
 
@@ -105,36 +92,17 @@ def run(file, arguments, approximation):
         plant.SetFreeBodyPose(of_plant, body, pose)
     simulator.Initialize()
     steps = round(arguments.seconds / arguments.step)
-    times, failed = [], ""
-    for number in range(steps):
-        start = time.thread_time()
-        try:
-            simulator.AdvanceTo((number + 1) * arguments.step)
-        except RuntimeError as error:
-            failed = f", ends after {number} steps: {str(error)[:80]}"
-            break
-        times.append(1e6 * (time.thread_time() - start))
-    half, landing = np.array(times[steps // 2 :] or [np.nan]), np.array(times[: steps // 2])
+    times, failed = heap_file.time_steps(lambda number: simulator.AdvanceTo((number + 1) * arguments.step), steps)
     results = plant.get_contact_results_output_port().Eval(of_plant)
     contacts = results.num_point_pair_contacts() + results.num_hydroelastic_contacts()
-    velocities = [plant.EvalBodySpatialVelocityInWorld(of_plant, body) for body, _ in poses]
-    fastest = max(np.linalg.norm(velocity.translational()) for velocity in velocities)
-    centres = np.array([plant.EvalBodyPoseInWorld(of_plant, body).translation() for body, _ in poses])
-    outside = max(0.0, np.abs(centres[:, :2]).max() - 0.5 * width, -centres[:, 2].min())
-    print(
-        f"{len(poses):5} {1e3 * arguments.step:3.0f} ms {approximation:8} {'rigid' if arguments.rigid else 'soft'} | "
-        f"{np.median(half):9.0f} {np.percentile(half, 99):9.0f} {half.max():9.0f} us | "
-        f"landing {np.median(landing):9.0f} {np.percentile(landing, 99):9.0f} us | contacts {contacts} | "
-        f"fastest {1e3 * fastest:.1f} mm/s, outside {1e3 * outside:.1f} mm{failed}",
-        flush=True,
-    )
+    speeds = [np.linalg.norm(plant.EvalBodySpatialVelocityInWorld(of_plant, body).translational()) for body, _ in poses]
+    centres = [plant.EvalBodyPoseInWorld(of_plant, body).translation() for body, _ in poses]
+    label = f"{len(poses):5} {1e3 * arguments.step:3.0f} ms {approximation:8} {'rigid' if arguments.rigid else 'soft'}"
+    heap_file.report(label, times, steps, (speeds, centres), width, f"contacts {contacts}{failed}")
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("files", nargs="+")
-    parser.add_argument("--step", type=float, default=1e-3)
-    parser.add_argument("--seconds", type=float, default=2)
+    parser = heap_file.parser(__doc__)
     parser.add_argument("--rigid", action="store_true")
     parser.add_argument("--approximations", default="lagged")
     arguments = parser.parse_args()

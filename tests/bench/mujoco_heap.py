@@ -7,9 +7,7 @@ Needs the packages mujoco and numpy. Contacts are springs of the time constant o
 have the stiffness by which a body of the heap sinks as far as in Isobar at the same pressure gradient.
 """
 
-import argparse
-import time
-
+import heap_file
 import mujoco
 import numpy as np
 
@@ -31,8 +29,7 @@ CONES = {"pyramidal": mujoco.mjtCone.mjCONE_PYRAMIDAL, "elliptic": mujoco.mjtCon
 
 def load(file, step, solver, jacobian, cone):
     """The model of a file of bodies."""
-    size, *lines = open(file).read().split()
-    width, high = map(float, size.split(","))
+    width, walls, bodies = heap_file.read(file)
     spec = mujoco.MjSpec()
     spec.option.timestep = step
     spec.option.gravity = [0, 0, -9.81]
@@ -47,22 +44,11 @@ def load(file, step, solver, jacobian, cone):
         geom.solref = solref
         return geom
 
-    thick = 0.05
-    beside = 0.5 * (width + thick)
-    walls = [
-        ([0, 0, -0.5 * thick], [width + 2 * thick, width + 2 * thick, thick]),
-        ([-beside, 0, 0.5 * high], [thick, width, high]),
-        ([beside, 0, 0.5 * high], [thick, width, high]),
-        ([0, -beside, 0.5 * high], [width + 2 * thick, thick, high]),
-        ([0, beside, 0.5 * high], [width + 2 * thick, thick, high]),
-    ]
     for position, size in walls:
         half = [0.5 * x for x in size]
         dress(spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_BOX, pos=position, size=half))
-    for line in lines:
-        name, *numbers = line.split(",")
-        x, y, z, mass, *pose = map(float, numbers)
-        body = spec.worldbody.add_body(pos=pose[:3], quat=pose[3:])
+    for name, (x, y, z), mass, position, quaternion in bodies:
+        body = spec.worldbody.add_body(pos=position, quat=quaternion)
         body.add_freejoint()
         size = {"sphere": [x, 0, 0], "cylinder": [x, z, 0], "capsule": [x, z, 0]}.get(name, [x, y, z])
         dress(body.add_geom(type=TYPES[name], size=size, mass=mass))
@@ -74,34 +60,17 @@ def run(file, step, seconds, solver, jacobian, cone):
     model, width = load(file, step, solver, jacobian, cone)
     data = mujoco.MjData(model)
     steps = round(seconds / step)
-    times, deepest, contacts = [], 0.0, 0
-    for _ in range(steps):
-        start = time.thread_time()
-        mujoco.mj_step(model, data)
-        times.append(1e6 * (time.thread_time() - start))
-    depths = [-data.contact[i].dist for i in range(data.ncon)]
-    deepest, contacts = max(depths, default=0.0), data.ncon
-    half = np.array(times[steps // 2 :])
-    landing = np.array(times[: steps // 2])
-    speeds = data.qvel.reshape(-1, 6)[:, :3]
-    fastest = np.linalg.norm(speeds, axis=1).max()
+    times, _ = heap_file.time_steps(lambda _: mujoco.mj_step(model, data), steps)
+    deepest = max([-data.contact[i].dist for i in range(data.ncon)], default=0.0)
+    speeds = np.linalg.norm(data.qvel.reshape(-1, 6)[:, :3], axis=1)
     centres = data.qpos.reshape(-1, 7)[:, :3]
-    outside = max(0.0, np.abs(centres[:, :2]).max() - 0.5 * width, -centres[:, 2].min())
-    print(
-        f"{model.nbody - 1:5} {1e3 * step:3.0f} ms {solver:6} {jacobian:6} {cone:9} | "
-        f"{np.median(half):9.0f} {np.percentile(half, 99):9.0f} {half.max():9.0f} us | "
-        f"landing {np.median(landing):9.0f} {np.percentile(landing, 99):9.0f} us | "
-        f"contacts {contacts} iterations {data.solver_niter.max()} islands {data.nisland} | "
-        f"fastest {1e3 * fastest:.1f} mm/s, deepest {1e3 * deepest:.3f} mm, outside {1e3 * outside:.1f} mm",
-        flush=True,
-    )
+    label = f"{model.nbody - 1:5} {1e3 * step:3.0f} ms {solver:6} {jacobian:6} {cone:9}"
+    notes = f"contacts {data.ncon} iterations {data.solver_niter.max()} islands {data.nisland} deepest {1e3 * deepest:.3f} mm"
+    heap_file.report(label, times, steps, (speeds, centres), width, notes)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("files", nargs="+")
-    parser.add_argument("--step", type=float, default=1e-3)
-    parser.add_argument("--seconds", type=float, default=2)
+    parser = heap_file.parser(__doc__)
     parser.add_argument("--solvers", default="newton,cg")
     parser.add_argument("--jacobians", default="auto,sparse")
     parser.add_argument("--cones", default="pyramidal,elliptic")

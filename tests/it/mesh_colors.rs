@@ -185,6 +185,8 @@ fn obj_material_files_elsewhere_are_not_read() {
     let folder = folder("obj_elsewhere");
     std::fs::create_dir(folder.join("inner")).unwrap();
     std::fs::write(folder.join("outer.mtl"), "newmtl red\nKd 1 0 0\n").unwrap();
+    // A pipe would be waited for; a folder stands for all that is no file.
+    std::fs::create_dir(folder.join("inner/folder.mtl")).unwrap();
     let absolute = folder.join("outer.mtl").display().to_string();
     for (name, why) in [
         ("../outer.mtl", "neither in the folder of the mesh nor below"),
@@ -192,6 +194,7 @@ fn obj_material_files_elsewhere_are_not_read() {
         ("..\\outer.mtl", "neither in the folder of the mesh nor below"),
         ("none.mtl", "there is no such file"),
         ("my none.mtl", "there is no such file"),
+        ("folder.mtl", "it is not a file"),
     ] {
         let text = format!("mtllib {name}\nmtllib {name}\n{SQUARE}usemtl red\nf 1 2 3\n");
         let read = read(&folder.join("inner"), "one.obj", &text);

@@ -33,10 +33,6 @@ const MOTION_PART: f64 = 0.2;
 /// points share a load.
 const POINT_STIFFNESS: f64 = 1e8;
 
-/// The load of a point that its depth may always bear \[N\], however short the step is: 0.5 mm of depth.
-/// Deeper overlaps, beyond that of the weight of all bodies, part at [`RECOVERY_SPEED_MAX`].
-const POINT_LOAD: f64 = 5e4;
-
 /// A point that sticks under this force creeps at the stiction tolerance \[N\]. Friction that no equation
 /// determines then fades, as in the other modes, and does not remain from the first step.
 const CREEP_LOAD: f64 = 10.0;
@@ -346,11 +342,9 @@ impl QuasistaticContacts {
         self.carriers.clear();
         (self.faces, self.faces_dropped) = (0, 0);
         let geometries = scene.geometries();
-        // A depth that the load explains counts in full: that of the weight of all bodies on one point, and
-        // of POINT_LOAD in any case.
-        let weight: f64 =
-            scene.model().bodies().iter().map(|body| body.inertia.mass).sum::<f64>() * scene.model().gravity_W().norm();
-        let deepest = -(RECOVERY_SPEED_MAX * problem.step).max(weight.max(POINT_LOAD) / POINT_STIFFNESS);
+        // A point without a load parts from an overlap by at most this in a step. At rest its whole depth counts,
+        // by a stiffness that is larger in proportion: a load of any size may have caused it.
+        let recovery = RECOVERY_SPEED_MAX * problem.step;
         for (index, pair) in scene.contact_pairs().iter().enumerate() {
             if pair.kind != ContactKind::Points {
                 continue;
@@ -374,11 +368,12 @@ impl QuasistaticContacts {
                     .iter()
                     .map(|(dof, column)| (*dof as u32, R_FW * SpatialVelocity::from_vector(column).shift(&p_CF).v));
                 let key = ContactKey { pair: index as u32, point: point as u32 };
-                problem.add_contact(key, phi.max(deepest) / problem.step, pair.material.friction, columns);
+                problem.add_contact(key, phi.max(-recovery) / problem.step, pair.material.friction, columns);
+                let stiffer = (-phi / recovery).max(1.0);
                 let phi = if problem.leave_out_immovable(IMMOVABLE, self.at_rest) { &self.at_rest } else { phi };
                 let u = R_FW * moving;
                 problem.set_surface_velocity([u.y, u.z]);
-                problem.set_compliance(compliance, creep);
+                problem.set_compliance(compliance / stiffer, creep);
                 let (weight, slope) = faded(phi / self.at_rest);
                 problem.set_barrier_weight((weight, slope * problem.step / self.at_rest));
             }

@@ -142,7 +142,12 @@ impl SamplePoint {
             // Axes that turn with the normal, without any further rotation.
             let axis = smallest_axis(n_here);
             let turn = frame_about(n_there, axis) * frame_about(n_there, smallest_axis(n_there)).transpose();
-            sample.contacts.push(turn * problem.contact_velocity(contact, v));
+            let mut y = problem.contact_velocity(contact, v);
+            if there.friction_bound.is_some() {
+                // What a point gives way under its load depends on its depth.
+                y.x += contact.compliance * gamma.x;
+            }
+            sample.contacts.push(turn * y);
             let gamma = turn.transpose() * gamma;
             for (dof, column) in problem.columns(contact) {
                 sample.linear[*dof as usize] += column.dot(&gamma);

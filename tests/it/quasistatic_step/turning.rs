@@ -257,30 +257,6 @@ fn load(text: &str) -> Simulation {
     loaded.unwrap_or_else(|error| panic!("{error}")).simulation().expect("a simulation")
 }
 
-/// Law: a heavy body rests at the depth F/k of its point, however short the step.
-///
-/// Regression: beyond 0.1 m/s h k, 10 kN at 1 ms, a ball sank at 0.095 m/s without limit, with converged
-/// steps.
-#[test]
-fn heavy_balls_rest_in_short_steps() {
-    for (mass, step, steps) in [(2000.0, 1e-3, 100), (200.0, 1e-4, 100), (2e4, 1e-3, 100), (20.0, 1e-5, 100)] {
-        let text = format!(
-            "stepping: quasistatic\nstep: {step}\nground: {{}}\nmodels:\n  - {{ name: a, sphere: 0.4, mass: {mass}, \
-             free: {{ xyz: [0, 0, 0.4] }}, material: {{ compliant: false }} }}\n"
-        );
-        let mut simulation = load(&text);
-        for _ in 0..steps {
-            simulation.step(&JointCommand::default()).unwrap_or_else(|error| panic!("{mass} kg: {error}"));
-        }
-        let height = simulation.state().q[6];
-        let depth = mass * GRAVITY / 1e8;
-        assert!(
-            (0.4 - height - depth).abs() < 0.02 * depth + 1e-9,
-            "{mass} kg, {step} s: {height} m, not {depth} deep"
-        );
-    }
-}
-
 /// Law: a cylinder that rolls down a slope with drag moves at g T sin(a)/1.5, in steps of any length.
 ///
 /// Regression: it rolled between the outer ones of its eight points, by 0.414 rad a step at any slope.
