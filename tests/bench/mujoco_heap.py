@@ -1,10 +1,9 @@
 """The heap of heap.rs in MuJoCo: the time of a step, with several solvers.
 
     cargo bench --bench heap -- 100 rigid 1e-3 2 heap --bodies=FILE
-    python tests/bench/mujoco_heap.py FILE [--step 1e-3] [--seconds 2] [--soft]
+    python tests/bench/mujoco_heap.py FILE [--step 1e-3] [--seconds 2]
 
-Needs the packages mujoco and numpy. Contacts are springs of the time constant of two steps. With --soft they
-have the stiffness by which a body of the heap sinks as far as in Isobar at the same pressure gradient.
+Needs the packages mujoco and numpy. Contacts are springs of the time constant of two steps.
 """
 
 import heap_file
