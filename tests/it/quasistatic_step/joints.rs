@@ -169,7 +169,7 @@ fn heavy_loads_rest_on_points_in_short_steps() {
             simulate(builder, Vector3::zeros(), settings, &[])
         }
     };
-    for (mass, step) in [(2000.0, 1e-3), (200.0, 1e-4), (2e4, 1e-3), (20.0, 1e-5), (1e6, 1e-3)] {
+    for (mass, step) in [(2000.0, 1e-3), (200.0, 1e-4), (2e4, 1e-3), (20.0, 1e-5)] {
         let mut simulation = rest(mass, 0.0, step);
         for _ in 0..300 {
             simulation.step(&JointCommand::default()).unwrap_or_else(|error| panic!("{mass} kg: {error}"));
