@@ -255,8 +255,8 @@ mod tests {
     use super::*;
     use crate::math::Random;
 
-    /// The nearest points are those of all triangles, one after the other: of a bumpy grid of 20,000 triangles,
-    /// near it and far away, with guesses that are good and bad.
+    /// The nearest points are those of all triangles, one after the other: of a bumpy grid of 20,000
+    /// triangles, near it and far away, with guesses that are good and bad.
     #[test]
     fn nearest_points_are_those_of_all_triangles() {
         const SIDE: u32 = 100;

@@ -342,8 +342,8 @@ impl QuasistaticContacts {
         self.carriers.clear();
         (self.faces, self.faces_dropped) = (0, 0);
         let geometries = scene.geometries();
-        // A point without a load parts from an overlap by at most this in a step. At rest its whole depth counts,
-        // by a stiffness that is larger in proportion: a load of any size may have caused it.
+        // A point without a load parts from an overlap by at most this in a step. At rest its whole depth
+        // counts, by a stiffness that is larger in proportion: a load of any size may have caused it.
         let recovery = RECOVERY_SPEED_MAX * problem.step;
         for (index, pair) in scene.contact_pairs().iter().enumerate() {
             if pair.kind != ContactKind::Points {

@@ -144,8 +144,8 @@ impl SamplePoint {
             let turn = frame_about(n_there, axis) * frame_about(n_there, smallest_axis(n_there)).transpose();
             let mut y = problem.contact_velocity(contact, v);
             if there.friction_bound.is_some() {
-                // What a point gives way under its load falls with its depth, as 1/d; here along its tangent,
-                // because increments are as large as depths.
+                // The compliance of a point falls with its depth, as 1/d; here along its tangent, because
+                // increments are as large as depths.
                 y.x += there.compliance * gamma.x * (2.0 - there.compliance / contact.compliance);
             }
             sample.contacts.push(turn * y);
