@@ -78,9 +78,8 @@ impl<'a> Way<'a> {
         let seen = usize::from(sphere_B.1 <= sphere_A.1);
         let (center, radius) = [sphere_A, sphere_B][seen];
         let X_WG = pairs.X_WG[[pair.A, pair.B][seen]];
-        let straight = |geometry: &CollisionGeometry| {
-            geometry.body == BodyIndex::WORLD || scene.model().is_free(geometry.body)
-        };
+        let straight =
+            |geometry: &CollisionGeometry| geometry.body == BodyIndex::WORLD || scene.model().is_free(geometry.body);
         Self {
             pair: (index, pair),
             scene,
