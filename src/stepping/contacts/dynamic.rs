@@ -5,7 +5,7 @@ use super::columns::RelativeColumns;
 use super::first_overlap::first_overlap;
 use super::free_path::{FreePath, FreePathPoses, parts};
 use super::input::ContactInput;
-use super::landing::Found;
+use super::landing::{Found, Landing, Seeking};
 use super::missed::{Missed, depth_max, thickness_of_pair, thinnest};
 use super::motion_search::{ACCELERATION_BOUND, MotionSearch, SolveContacts, UNSEEN};
 use super::pair_memory::Query;
@@ -40,13 +40,10 @@ pub(in crate::stepping) struct DynamicContacts {
     /// For each active pair, the distance by which its bodies approach each other before they reach the poses
     /// of the surface \[m\]; `None` if these are the poses of the start.
     approached: Vec<Option<f64>>,
-    pub(super) columns: RelativeColumns,
+    columns: RelativeColumns,
     ahead: FreePathPoses,
-    /// The motion by which pairs of rigid bodies that are apart are expected to touch.
-    pub(super) expected: FreePathPoses,
-    /// Whether each tree is held by contacts in that motion.
-    pub(super) carried: Vec<bool>,
-    pub(super) reached: MotionSearch,
+    landing: Landing,
+    reached: MotionSearch,
     /// The pairs whose contacts several threads find before they are assembled.
     queries: Vec<(u32, Query)>,
     pub(in crate::stepping) sleep: Sleepers,
@@ -153,7 +150,7 @@ impl DynamicContacts {
         if self.first
             && let Some(path) = &input.motion
         {
-            self.expect_motion(scene, path);
+            self.landing.expect_motion(&self.pairs, scene, path);
         }
         self.active.clear();
         self.approached.clear();
@@ -461,7 +458,10 @@ impl DynamicContacts {
         let detection = self.reached.point_detection(&self.pairs, input, (index, pair));
         let apart = match impulse_before > 0.0 {
             true => Found::ByOthers,
-            false => self.points_apart(input, (index, pair), detection),
+            false => {
+                let Self { pairs, reached, columns, landing, .. } = self;
+                landing.points_apart(Seeking { pairs, reached, columns }, input, (index, pair), detection)
+            }
         };
         let (found, p_WBo) = match apart {
             Found::ByOthers => self.points_in_touch(input, (index, pair), detection),

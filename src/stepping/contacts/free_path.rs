@@ -42,8 +42,8 @@ impl FreePathPoses {
         }
     }
 
-    /// Starts a step with the expected motion. Free bodies follow free motion, unless their tree is `carried`:
-    /// the contacts or joints that held it before are expected to hold it in its motion.
+    /// Starts a step with the expected motion. Free bodies follow free motion, unless their tree is
+    /// `carried`: the contacts or joints that held it before are expected to hold it in its motion.
     pub(in crate::stepping) fn expect(&mut self, path: &FreePath<'_>, carried: &[bool]) {
         self.part = f64::NAN;
         self.u.clone_from(&path.start.v);
