@@ -6,6 +6,7 @@ mod bytes;
 pub mod dense;
 pub mod dense_lu;
 mod elimination_order;
+pub mod gmres;
 mod index;
 pub mod lanes;
 pub mod padded;

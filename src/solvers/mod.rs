@@ -10,6 +10,7 @@ pub mod complementarity;
 pub mod dynamic;
 mod face_kernel;
 mod face_scheme;
+mod followed_friction;
 mod impact;
 mod jacobian;
 mod line_search;

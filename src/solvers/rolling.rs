@@ -8,7 +8,7 @@
 
 use super::patch_block::{PatchBlock, RollingPoint, SLIDING};
 use crate::math::lanes::LANES;
-use crate::math::{Matrix6, SpatialForce, SpatialVelocity, Vector3};
+use crate::math::{Matrix6, SpatialForce, SpatialVelocity, Vector3, Vector6};
 
 /// ws is the stiction tolerance over this lever \[m\]. At it, wrong torques count as forces.
 const LEVER: f64 = 0.1;
@@ -57,6 +57,14 @@ impl PatchBlock {
                 }
             }
         }
+    }
+
+    /// The face of each point, its coefficient \[m\], and (wt/s; 0).
+    pub(super) fn rolling_arms(&self, V: &SpatialVelocity) -> impl Iterator<Item = (usize, f64, Vector6)> {
+        self.rolling_points(V).map(|(point, _, wt, s)| {
+            let arm = wt / s;
+            (point.face, point.coefficient, Vector6::new(arm.x, arm.y, arm.z, 0.0, 0.0, 0.0))
+        })
     }
 
     /// The sum of c n0 s \[J\].

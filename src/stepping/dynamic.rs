@@ -230,6 +230,12 @@ impl DynamicStep {
         self.solver.rounds(&self.problem, rounds);
     }
 
+    /// Writes for each velocity whether the friction of its island followed its normal impulses in the last
+    /// solve.
+    pub(super) fn friction_follows(&self, follows: &mut [bool]) {
+        self.solver.follows(&self.problem, follows);
+    }
+
     /// Sets the `changes` of all velocities of an island to 0, unless those of all its trees are `resolved`.
     pub(super) fn keep_resolved_islands(&self, model: &Model, resolved: &[bool], changes: [&mut [f64]; 2]) {
         match self.options.scheme {

@@ -5,8 +5,10 @@
 //!   H dv' = -dg/dp,   H = A + J^T G J,
 //! with the factors of H at the solution. dg/dp at fixed v' is a difference of assemblies: of mass matrices,
 //! free motion, contact surfaces with their areas and pressures, normals, lever arms and lagged friction.
-//! Friction bounds that a step takes from its own solution are differentiated round by round. Commands act as
-//! efforts, and their columns are exact.
+//! Friction bounds that a step takes from its own solution are differentiated round by round. If friction
+//! follows the normal impulses of the end itself, the bounds are those at v' in g and in all samples, and
+//! (H + U) dv' = -dg/dp has the part U of the derivative of g by the bounds. Commands act as efforts, and
+//! their columns are exact.
 
 use super::dynamic::{DynamicStep, singular};
 use super::error::StepError;
@@ -37,6 +39,14 @@ const ROUNDING: f64 = 1e-6;
 /// The tolerance of the solves, and the largest residual of a solve that rounding stops [-].
 const TOLERANCE: f64 = 1e-12;
 const SOLVED: f64 = 1e-6;
+
+/// The velocities at which the friction bounds of a round are taken.
+#[derive(Clone, Copy, PartialEq)]
+enum Bounds {
+    Lagged,
+    OfRoundBefore,
+    OfEnd,
+}
 
 /// The reason why a dynamic step has no derivatives.
 #[derive(Debug, thiserror::Error)]
@@ -124,6 +134,10 @@ pub struct DynamicDerivatives {
     dv_before: Vec<f64>,
     /// For each velocity, the number of rounds of its island in the step.
     rounds: Vec<u32>,
+    /// For each velocity, whether the friction of its island follows the normal impulses of the end.
+    follows: Vec<bool>,
+    /// The velocities at the end of the step as it was taken.
+    end: Vec<f64>,
     /// dq' by column at a fixed solution, and then dq'.
     dq: Vec<f64>,
     /// dv' by column at a fixed solution, because velocities turn with their bodies.
@@ -174,6 +188,8 @@ impl DynamicDerivatives {
             dv: vec![0.0; n * columns],
             dv_before: vec![0.0; n * columns],
             rounds: vec![0; n],
+            follows: vec![false; n],
+            end: vec![0.0; n],
             dq: vec![0.0; n * columns],
             dv_turned: vec![0.0; n * columns],
             free: FreeMotion::default(),
@@ -224,11 +240,12 @@ impl DynamicDerivatives {
                 _ => self.problem.refresh_friction(&self.v_before),
             }
             self.solve(&input)?;
-            self.differentiate_round(&input, round > 0)?;
+            self.differentiate_round(&input, if round > 0 { Bounds::OfRoundBefore } else { Bounds::Lagged })?;
             self.keep_ended_islands(round);
             self.v_before.copy_from_slice(&self.v);
             self.dv_before.copy_from_slice(&self.dv);
         }
+        self.differentiate_followed(&input)?;
         self.move_ends(&input);
         Ok(())
     }
@@ -298,8 +315,10 @@ impl DynamicDerivatives {
             return Err(DynamicDerivativeError::Reached { A, B });
         }
         self.v.copy_from_slice(&result.state.v);
+        self.end.copy_from_slice(&result.state.v);
         self.rounds.fill(0);
         self.step.friction_rounds(&mut self.rounds);
+        self.step.friction_follows(&mut self.follows);
         Ok(result.report.friction_rounds)
     }
 
@@ -313,6 +332,26 @@ impl DynamicDerivatives {
                 self.dv[row] = self.dv_before[row];
             }
         }
+    }
+
+    /// Differentiates the islands whose friction follows the normal impulses of the end. The others keep their
+    /// derivatives.
+    fn differentiate_followed(&mut self, input: &StepInput<'_>) -> Result<(), DynamicDerivativeError> {
+        if !self.follows.contains(&true) {
+            return Ok(());
+        }
+        let n = self.v.len();
+        for i in (0..n).filter(|i| self.follows[*i]) {
+            self.v[i] = self.end[i];
+        }
+        self.problem.refresh_friction(&self.v);
+        self.differentiate_round(input, Bounds::OfEnd)?;
+        for i in (0..n).filter(|i| !self.follows[*i]) {
+            for row in (i..self.dv.len()).step_by(n) {
+                self.dv[row] = self.dv_before[row];
+            }
+        }
+        Ok(())
     }
 
     /// Finds the efforts per unit of a commanded position and velocity.
@@ -341,9 +380,8 @@ impl DynamicDerivatives {
         Ok(())
     }
 
-    /// Computes dv' for all columns at the solution of this round. `has_bounds` states whether friction
-    /// bounds are those of the round before.
-    fn differentiate_round(&mut self, input: &StepInput<'_>, has_bounds: bool) -> Result<(), DynamicDerivativeError> {
+    /// Computes dv' for all columns at the solution of this round.
+    fn differentiate_round(&mut self, input: &StepInput<'_>, bounds: Bounds) -> Result<(), DynamicDerivativeError> {
         let n = self.v.len();
         self.problem.gradient(&self.v, &mut self.scratch.here);
         let pairs = input.scene.contact_pairs();
@@ -354,7 +392,7 @@ impl DynamicDerivatives {
         for column in 0..2 * n {
             let increment = if column < n { motion } else { SPEED };
             for (side, sign) in [1.0, -1.0].into_iter().enumerate() {
-                self.sample(input, column, sign * increment, has_bounds)?;
+                self.sample(input, column, sign * increment, bounds)?;
                 self.nearby.gradient(&self.v, &mut self.scratch.gradients[side]);
                 let Scratch { ends, moved_v, .. } = &mut self.scratch;
                 end_of(input, &self.step.free, &self.v, moved_v, &mut ends[side]);
@@ -362,11 +400,16 @@ impl DynamicDerivatives {
             self.set_slopes(input, column, increment, momentum);
         }
         for joint in 0..self.per_position.len() {
-            self.differentiate_effort(input, joint, has_bounds);
+            self.differentiate_effort(input, joint, bounds);
         }
-        let solved = self.solver.solve_columns(&self.problem, &self.v, &mut self.dv);
-        solved.map_err(|error| singular(input.scene.model(), input.time, error))?;
-        Ok(())
+        let residual = match bounds {
+            Bounds::OfEnd => self.solver.solve_columns_followed(&self.problem, &self.v, &mut self.dv),
+            _ => self.solver.solve_columns(&self.problem, &self.v, &mut self.dv).map(|()| 0.0),
+        };
+        match residual.map_err(|error| singular(input.scene.model(), input.time, error))? {
+            residual if residual <= SOLVED => Ok(()),
+            residual => Err(DynamicDerivativeError::NotSolved { residual }),
+        }
     }
 
     /// Sets -dg/dp of a column in `dv`, and dq' at fixed v', from the two sides.
@@ -405,7 +448,7 @@ impl DynamicDerivatives {
 
     /// Sets -dg/dp for the effort of a joint in `dv`: the impulse of one unit of it, and the effect of the
     /// friction bounds from the round before.
-    fn differentiate_effort(&mut self, input: &StepInput<'_>, joint: usize, has_bounds: bool) {
+    fn differentiate_effort(&mut self, input: &StepInput<'_>, joint: usize, bounds: Bounds) {
         let n = self.v.len();
         let column = 2 * n + joint;
         let range = column * n..(column + 1) * n;
@@ -414,7 +457,7 @@ impl DynamicDerivatives {
         self.dv[range.clone()].fill(0.0);
         let before = &self.dv_before[range.clone()];
         let size = before.iter().fold(0.0_f64, |largest, x| largest.max(x.abs()));
-        if has_bounds && size > 0.0 {
+        if bounds == Bounds::OfRoundBefore && size > 0.0 {
             let increment = SPEED / size;
             for (side, sign) in [1.0, -1.0].into_iter().enumerate() {
                 self.nearby.clone_from(&self.problem);
@@ -442,7 +485,7 @@ impl DynamicDerivatives {
         input: &StepInput<'_>,
         column: usize,
         increment: f64,
-        has_bounds: bool,
+        bounds: Bounds,
     ) -> Result<(), DynamicDerivativeError> {
         let model = input.scene.model();
         let n = self.v.len();
@@ -463,7 +506,10 @@ impl DynamicDerivatives {
         step.assemble(&StepInput { start, ..*input }, data)?;
         nearby.clone_from(&step.problem);
         nearby.lag_friction();
-        if has_bounds {
+        if bounds == Bounds::OfEnd {
+            nearby.refresh_friction(&self.v);
+        }
+        if bounds == Bounds::OfRoundBefore {
             let moved = &self.dv_before[column * n..(column + 1) * n];
             scratch.moved_v.clear();
             scratch.moved_v.extend(self.v_before.iter().zip(moved).map(|(v, dv)| v + increment * dv));

@@ -1,6 +1,7 @@
 //! The problem of a dynamic step and its solvers, island by island: Newton's method for the convex problems,
 //! TAMSI for friction that follows the normal force of the same velocity.
 
+mod followed;
 mod islands;
 mod lagged_friction;
 mod newton;

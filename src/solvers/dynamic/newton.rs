@@ -4,6 +4,7 @@
 //! The linear algebra is independent of the number of faces: one 6x6 Hessian per patch. An island is solved
 //! to a tolerance relative to its own momentum.
 
+use super::followed::Follower;
 use super::islands::Part;
 use super::newton_matrix::{Curvature, NewtonMatrix};
 use super::problem::ContactProblem;
@@ -99,14 +100,14 @@ const STOPPED: f64 = 100.0;
 #[derive(Clone, Debug, Default)]
 pub(super) struct IslandSolver {
     /// H of an island; after a Newton step, its factors.
-    matrix: NewtonMatrix,
+    pub(super) matrix: NewtonMatrix,
     pub(super) gradient: Vec<f64>,
     pub(super) direction: Vec<f64>,
     /// The direction, by index in the island.
     solution: Vec<f64>,
-    trial: Vec<f64>,
+    pub(super) trial: Vec<f64>,
     /// The diagonal of D^2.
-    weights: Vec<f64>,
+    pub(super) weights: Vec<f64>,
     /// r - A v0.
     change: Vec<f64>,
     /// |D (r - A v0)|^2 of the island, or the smallest value that counts.
@@ -124,9 +125,10 @@ pub(super) struct IslandSolver {
     directions: Vec<SlipDirections>,
     direction_starts: Vec<usize>,
     /// Whether the present solve uses them.
-    with_directions: bool,
+    pub(super) with_directions: bool,
     /// The velocities before the last step of a solve with directions of slip.
-    v_before: Vec<f64>,
+    pub(super) v_before: Vec<f64>,
+    pub(super) follower: Follower,
 }
 
 impl IslandSolver {
@@ -162,9 +164,14 @@ impl IslandSolver {
             }
             return Ok(SolveReport::CONVERGED);
         }
+        self.start_island(part);
+        self.solve_part(part, v, settings)
+    }
+
+    /// Computes the reference of the residuals of an island.
+    pub(super) fn start_island(&mut self, part: Part<'_>) {
         let resolved = MOMENTUM_PART_MIN.powi(2) * self.size_of(part, part.momentum());
         self.change_size = resolved.max(self.size_of(part, &self.change));
-        self.solve_part(part, v, settings)
     }
 
     fn solve_part(
@@ -270,6 +277,7 @@ impl IslandSolver {
             }
             *weight = 1.0 / diagonal;
         }
+        self.follower.prepare(problem);
         self.row_slopes.resize(problem.rows.len(), 0.0);
         self.patch_hessians.resize(problem.patches().len(), Matrix6::zeros());
         // A solve that needs directions of slip later allocates nothing. Until then it has none.
@@ -324,7 +332,7 @@ impl IslandSolver {
         }
     }
 
-    fn relative_residual(&self, part: Part<'_>) -> f64 {
+    pub(super) fn relative_residual(&self, part: Part<'_>) -> f64 {
         let gradient = self.size_of(part, &self.gradient);
         if gradient == 0.0 {
             return 0.0;
@@ -335,7 +343,7 @@ impl IslandSolver {
     /// The residual relative to the smallest change that the single impulses resolve. They may cancel: two
     /// springs that pull on one joint leave a net impulse, and with it a reference of the relative residual,
     /// far below the rounding of each of them. The last evaluated point is `v`.
-    fn resolved_residual(&mut self, part: Part<'_>, v: &[f64]) -> f64 {
+    pub(super) fn resolved_residual(&mut self, part: Part<'_>, v: &[f64]) -> f64 {
         let [mut sums, mut one] = std::mem::take(&mut self.single_impulses);
         for list in [&mut sums, &mut one] {
             part.spans().for_each(|span| list[span.dofs.clone()].fill(0.0));
@@ -361,7 +369,7 @@ impl IslandSolver {
     }
 
     /// |D x|^2 of an island.
-    fn size_of(&self, part: Part<'_>, x: &[f64]) -> f64 {
+    pub(super) fn size_of(&self, part: Part<'_>, x: &[f64]) -> f64 {
         part.spans().map(|span| weighted_square(&x[span.dofs.clone()], &self.weights[span.dofs.clone()])).sum()
     }
 
@@ -446,7 +454,7 @@ impl IslandSolver {
         self.evaluate(part, v, true);
     }
 
-    fn note_before(&mut self, part: Part<'_>, v: &[f64]) {
+    pub(super) fn note_before(&mut self, part: Part<'_>, v: &[f64]) {
         part.spans().for_each(|span| self.v_before[span.dofs.clone()].copy_from_slice(&v[span.dofs.clone()]));
     }
 
@@ -462,7 +470,7 @@ impl IslandSolver {
         self.note_before(part, v);
     }
 
-    fn take_trial(&self, part: Part<'_>, v: &mut [f64]) {
+    pub(super) fn take_trial(&self, part: Part<'_>, v: &mut [f64]) {
         for span in part.spans() {
             v[span.dofs.clone()].copy_from_slice(&self.trial[span.dofs.clone()]);
         }
@@ -470,16 +478,21 @@ impl IslandSolver {
 
     /// Evaluates the gradient at v + alpha dv, and returns the slope of the cost along the direction there.
     fn evaluate_at(&mut self, part: Part<'_>, v: &[f64], alpha: f64, with_hessian: bool) -> f64 {
-        let mut trial = std::mem::take(&mut self.trial);
-        for span in part.spans() {
-            let (v, direction) = (&v[span.dofs.clone()], &self.direction[span.dofs.clone()]);
-            for ((trial, v), direction) in trial[span.dofs.clone()].iter_mut().zip(v).zip(direction) {
-                *trial = v + alpha * direction;
-            }
-        }
+        self.set_trial(part, v, alpha);
+        let trial = std::mem::take(&mut self.trial);
         self.evaluate(part, &trial, with_hessian);
         self.trial = trial;
         self.slope(part)
+    }
+
+    /// Sets the trial to v + alpha dv.
+    pub(super) fn set_trial(&mut self, part: Part<'_>, v: &[f64], alpha: f64) {
+        for span in part.spans() {
+            let (v, direction) = (&v[span.dofs.clone()], &self.direction[span.dofs.clone()]);
+            for ((trial, v), direction) in self.trial[span.dofs.clone()].iter_mut().zip(v).zip(direction) {
+                *trial = v + alpha * direction;
+            }
+        }
     }
 }
 

@@ -36,6 +36,8 @@ struct IslandState {
     waits: bool,
     report: SolveReport,
     rounds: u32,
+    /// Whether friction follows the normal impulses of the solution.
+    follows: bool,
     wrong: FrictionError,
 }
 
@@ -91,8 +93,8 @@ impl NewtonSolver {
         Ok(self.report())
     }
 
-    /// Does the same as [`NewtonSolver::solve`], and renews the friction bounds of each island from its
-    /// normal impulses and solves it again, as long as the friction of one of its patches is wrong by more
+    /// Does the same as [`NewtonSolver::solve`], and solves each island on with friction that follows its
+    /// normal impulses, or renews its friction bounds from them and solves it again, as long as the friction of one of its patches is wrong by more
     /// than the fraction `tolerance` of its limit.
     ///
     /// # Errors
@@ -109,18 +111,26 @@ impl NewtonSolver {
         loop {
             self.solve_waiting(problem, settings, v)?;
             let mut again = false;
-            for (number, state) in self.states.iter_mut().enumerate().filter(|(_, state)| state.waits) {
-                if self.islands.part(problem, number).is_held() {
+            let Self { islands, states, solver, .. } = &mut *self;
+            for (number, state) in states.iter_mut().enumerate().filter(|(_, state)| state.waits) {
+                if islands.part(problem, number).is_held() {
                     state.waits = false;
                     continue;
                 }
-                let patches = self.islands.patches_of(number);
+                let patches = islands.patches_of(number);
                 state.wrong = problem.friction_error_of(patches, v, tolerance);
                 state.waits = state.wrong.part() > tolerance && state.rounds < FRICTION_ROUNDS_MAX;
-                if state.waits {
-                    problem.refresh_friction_of(patches, v);
-                    state.rounds += 1;
-                    again = true;
+                if !state.waits {
+                    continue;
+                }
+                state.rounds += 1;
+                match solver.follow_friction((problem, islands, number), v, settings)? {
+                    Some(report) => {
+                        state.add(report);
+                        state.wrong = problem.friction_error_of(patches, v, tolerance);
+                        (state.waits, state.follows) = (false, true);
+                    }
+                    None => again = true,
                 }
             }
             if !again {
@@ -140,6 +150,14 @@ impl NewtonSolver {
         }
     }
 
+    /// Writes for each velocity whether the friction of its island followed its normal impulses in the last
+    /// solve of `problem`.
+    pub fn follows(&self, problem: &ContactProblem, follows: &mut [bool]) {
+        for (part, state) in self.islands.parts(problem).zip(&self.states) {
+            part.spans().for_each(|span| follows[span.dofs.clone()].fill(state.follows));
+        }
+    }
+
     fn begin(
         &mut self,
         problem: &ContactProblem,
@@ -150,7 +168,7 @@ impl NewtonSolver {
         v.copy_from_slice(warm_start);
         self.islands.build(problem);
         let (report, wrong) = (SolveReport::CONVERGED, FrictionError::default());
-        let state = IslandState { waits: true, report, rounds: 0, wrong };
+        let state = IslandState { waits: true, report, rounds: 0, follows: false, wrong };
         self.states.clear();
         self.states.resize(self.islands.len(), state);
         Ok(())
@@ -289,6 +307,29 @@ impl NewtonSolver {
             solve_columns_of(solver, part, problem.size(), columns)?;
         }
         Ok(())
+    }
+
+    /// Does the same as [`NewtonSolver::solve_columns`] with the derivative of the gradient of `problem` when
+    /// its friction bounds follow the normal impulses at `v`, where they were renewed. Returns the largest
+    /// relative residual of a column.
+    ///
+    /// # Errors
+    /// A matrix that is not positive definite.
+    pub fn solve_columns_followed(
+        &mut self,
+        problem: &ContactProblem,
+        v: &[f64],
+        columns: &mut [f64],
+    ) -> Result<f64, NotPositiveDefinite> {
+        let Self { islands, solver, .. } = self;
+        solver.prepare(problem)?;
+        islands.build(problem);
+        let mut residual = 0.0_f64;
+        for part in islands.parts(problem) {
+            solver.evaluate(part, v, true);
+            residual = residual.max(solver.solve_followed_columns(part, v, (problem.size(), columns))?);
+        }
+        Ok(residual)
     }
 
     /// The velocities of each island of `problem`, which was solved or softened last, as ranges.
