@@ -95,8 +95,8 @@ impl Gmres {
     }
 }
 
-/// Removes the parts of `next` along the vectors of `known`, which become the head of `column`, and makes it a
-/// unit vector. Returns its length before; 0 if nothing is left of it.
+/// Removes the parts of `next` along the vectors of `known`, which become the head of `column`, and makes it
+/// a unit vector. Returns its length before; 0 if nothing is left of it.
 fn orthogonalise(known: &[f64], next: &mut [f64], column: &mut [f64]) -> f64 {
     let size = dot(next, next).sqrt();
     for (entry, q) in column.iter_mut().zip(known.chunks_exact(next.len())) {

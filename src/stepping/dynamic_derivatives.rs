@@ -334,8 +334,8 @@ impl DynamicDerivatives {
         }
     }
 
-    /// Differentiates the islands whose friction follows the normal impulses of the end. The others keep their
-    /// derivatives.
+    /// Differentiates the islands whose friction follows the normal impulses of the end. The others keep
+    /// their derivatives.
     fn differentiate_followed(&mut self, input: &StepInput<'_>) -> Result<(), DynamicDerivativeError> {
         if !self.follows.contains(&true) {
             return Ok(());

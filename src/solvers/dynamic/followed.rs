@@ -139,8 +139,8 @@ impl IslandSolver {
         Ok(self.solve_followed(part, (LINEAR_TOLERANCE, PRODUCTS_MAX)) <= LINEAR_RESIDUAL_MAX)
     }
 
-    /// Sets the direction to -(H + U)^-1 times the gradient, with the factors of the last Newton direction and
-    /// the matrices U of the patches. Returns the residual of GMRES.
+    /// Sets the direction to -(H + U)^-1 times the gradient, with the factors of the last Newton direction
+    /// and the matrices U of the patches. Returns the residual of GMRES.
     fn solve_followed(&mut self, part: Part<'_>, limits: (f64, usize)) -> f64 {
         let n = part.size();
         let Self { matrix, gradient, direction, weights, follower, .. } = self;

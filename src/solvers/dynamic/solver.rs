@@ -93,9 +93,9 @@ impl NewtonSolver {
         Ok(self.report())
     }
 
-    /// Does the same as [`NewtonSolver::solve`], and solves each island on with friction that follows its
-    /// normal impulses, or renews its friction bounds from them and solves it again, as long as the friction of one of its patches is wrong by more
-    /// than the fraction `tolerance` of its limit.
+    /// Does the same as [`NewtonSolver::solve`]. While the friction of a patch of an island is wrong by more
+    /// than the fraction `tolerance` of its limit, it solves the island on with friction that follows its
+    /// normal impulses. If that fails, it renews the bounds from them and solves the island again.
     ///
     /// # Errors
     /// As [`NewtonSolver::solve`].
