@@ -266,6 +266,11 @@ impl PatchBlock {
         self.spins |= surface_velocity != Vector3::zeros();
     }
 
+    /// Adds a velocity to that of B's surface [m/s, world]: the slip that J v misses, where bodies turn.
+    pub fn add_slip(&mut self, slip: Vector3) {
+        self.surface_velocity += slip;
+    }
+
     /// Adds a column of J, with the initial velocity of its degree of freedom. Call it in ascending order of
     /// `dof`, and before the first face.
     pub fn push_column(&mut self, dof: u32, column: Vector6, v0: f64) {

@@ -1,10 +1,11 @@
 //! The contacts of a quasistatic step: points of rigid geometries as friction cones, and pressure fields as
 //! patches.
 
+use super::beyond::BeyondCheck;
 use super::closures::fill_closure;
 use super::columns::RelativeColumns;
 use super::missed::thinnest;
-use super::moved_points::{carried, carried_along, same_point};
+use super::moved_points::{carried, carried_along, same_point, slip_of_poses};
 use super::pairs::{ActivePatch, Pairs, origins, surface_velocity};
 use super::path::{PathCheck, PathMistake, Solution};
 use crate::contact::{RECOVERY_SPEED_MAX, mean_point, push_faces_about};
@@ -106,6 +107,7 @@ pub(in crate::stepping) struct QuasistaticContacts {
     diagonal: Vec<f64>,
     closures: Vec<ClosureCorrection>,
     path: PathCheck,
+    beyond: BeyondCheck,
     pub(in crate::stepping) faces: u32,
     pub(in crate::stepping) faces_dropped: u32,
 }
@@ -259,13 +261,29 @@ impl QuasistaticContacts {
         scene: &Scene,
         start: &Data,
         problem: &QuasistaticProblem,
-        (v, impulses): (&[f64], &[Vector3]),
-        place: impl FnMut(f64, &mut Data),
+        (v, impulses, patches): (&[f64], &[Vector3], &[SpatialForce]),
+        mut place: impl FnMut(f64, &mut Data),
     ) -> Option<PathMistake> {
-        let cones = self.active.iter().zip(&self.carriers).map_while(|(active, carrier)| match carrier {
-            Carrier::Cones { first } => Some((active.pair, *first)),
-            Carrier::Block { .. } => None,
-        });
+        let (active, carriers) = (&self.active, &self.carriers);
+        let cones = || {
+            active.iter().zip(carriers).map_while(|(active, carrier)| match carrier {
+                Carrier::Cones { first } => Some((active.pair, *first)),
+                Carrier::Block { .. } => None,
+            })
+        };
+        let mistake =
+            self.beyond.find_plane((scene, &self.start), problem, (v, impulses), cones(), &mut place).or_else(|| {
+                let presses = |number: usize| patches.get(number).is_some_and(|impulse| impulse.f != Vector3::zeros());
+                let pairs = self.active.iter().zip(&self.carriers).filter_map(|(active, carrier)| match carrier {
+                    Carrier::Block { number } if presses(*number) => Some(active.pair),
+                    _ => None,
+                });
+                self.beyond.find_turn((scene, start, problem.step), pairs, &mut place)
+            });
+        if mistake.is_some() {
+            return mistake;
+        }
+        let cones = cones();
         self.path.find(scene, (&mut self.start, start), &Solution { problem, v, impulses }, cones, place)
     }
 
@@ -352,8 +370,10 @@ impl QuasistaticContacts {
             let points = self.start.points(index);
             let Some(p_WC) = mean_point(points) else { continue };
             let bodies = (geometries[pair.A].body, geometries[pair.B].body);
-            let moved = |geometry| carried_along(&geometries[geometry], (start, middle), &p_WC);
-            let (p_WC_A, p_WC_B) = (moved(pair.A), moved(pair.B));
+            let moved = |geometry, other| {
+                carried_along([geometry, other].map(|index| &geometries[index]), (start, middle), &p_WC)
+            };
+            let (p_WC_A, p_WC_B) = (moved(pair.A, pair.B), moved(pair.B, pair.A));
             self.columns.merge_at(scene.model(), middle, bodies, (&p_WC_A, &p_WC_B));
             self.carriers.push(Carrier::Cones { first: problem.contacts().len() });
             let moving = surface_velocity(scene, start, pair);
@@ -387,12 +407,13 @@ impl QuasistaticContacts {
 
     /// Adds the patches of all pairs with a pressure field at the poses of the last
     /// [`QuasistaticContacts::update_field_poses`]. `data` must hold the same poses, the trial end of
-    /// the step, to which the generalized velocities `v` lead.
+    /// the step, to which the generalized velocities `v` lead from the poses in `start`. Friction opposes the
+    /// slip between these poses.
     pub(in crate::stepping) fn add_surfaces(
         &mut self,
         scene: &Scene,
         settings: &CommonSettings,
-        data: &Data,
+        (start, data): (&Data, &Data),
         v: &[f64],
         problem: &mut QuasistaticProblem,
     ) {
@@ -420,6 +441,8 @@ impl QuasistaticContacts {
             });
             block.set_surface_velocity(surface_velocity(scene, data, pair));
             self.columns.push(block, v);
+            let bodies = [geometries[pair.A].body, geometries[pair.B].body];
+            block.add_slip(slip_of_poses(bodies, (start, data), &p_WC) / step - block.velocity(v).v);
             let count = push_faces_about(surface, &p_WC, settings.face_friction, block, kept);
             self.faces += count.kept;
             self.faces_dropped += count.dropped;

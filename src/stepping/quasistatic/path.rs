@@ -39,7 +39,8 @@ impl QuasistaticStep {
             integrate(scene.model(), q, v, part * h);
             positions(scene.model(), q, data);
         };
-        match contacts.check_path(scene, start, problem, (v, solver.contact_impulses()), place) {
+        match contacts.check_path(scene, start, problem, (v, solver.contact_impulses(), solver.patch_impulses()), place)
+        {
             Some(misjudged) => Err(Failure::Path(misjudged)),
             None => Ok(()),
         }

@@ -9,9 +9,10 @@
 
 use super::failure::{Failure, PartStart, explain_solver, name_of_tree};
 use super::field_trial::{Acceleration, Trial};
-use super::impedances::{Impedances, InertiaLaw};
+use super::impedances::Impedances;
 use super::inertia::InertialForces;
 use super::support::{Support, concerns};
+use super::weights::WEIGHTS_SETTLED;
 use crate::geometry::{ContactSurface, PointContacts};
 use crate::math::dense::dot;
 use crate::math::{ByteReader, ByteWriter, BytesError, Vector3};
@@ -99,8 +100,17 @@ pub(in crate::stepping) struct QuasistaticStep {
     pub(super) turn_min: f64,
     /// The change that the last [`QuasistaticStep::move_middle`] found.
     pub(super) turned: f64,
-    /// The end of the step, where loop closures must be closed.
+    /// The end of the step, where loop closures must be closed and weights act.
     pub(super) closed: Data,
+    /// The weights at the start of the step, at the end of a solution, and the change [N m] or \[N\].
+    pub(super) weights_at_start: Vec<f64>,
+    pub(super) weights: Vec<f64>,
+    pub(super) weights_change: Vec<f64>,
+    /// The acceleration of the weights.
+    pub(super) weighing: Acceleration,
+    /// The velocity whose weight changed most in the last round, and the change, if weights have not settled.
+    pub(super) unweighed: Option<(usize, f64)>,
+    pub(super) weights_settled: f64,
     /// The weight of the barrier of smoothed steps \[J\]; `None` in exact ones.
     pub(super) smoothing: Option<f64>,
     /// The number of parts in which the step is taken. It multiplies [`PROXIMAL_RATE`], so that parts hold
@@ -139,6 +149,12 @@ impl QuasistaticStep {
             turn_min: if scene.closures().is_empty() { TURN_MIN } else { TURN_MIN_CLOSED },
             turned: 0.0,
             closed: Data::new(model),
+            weights_at_start: vec![0.0; model.nv()],
+            weights: vec![0.0; model.nv()],
+            weights_change: vec![0.0; model.nv()],
+            weighing: Acceleration::new(model.nv()),
+            unweighed: None,
+            weights_settled: WEIGHTS_SETTLED,
             smoothing: None,
             parts: 1,
         }
@@ -151,6 +167,7 @@ impl QuasistaticStep {
         solver.tolerance = sharper(solver.tolerance);
         solver.friction_tolerance = sharper(solver.friction_tolerance);
         self.settled = SHARPER * SETTLED;
+        self.weights_settled = SHARPER * WEIGHTS_SETTLED;
     }
 
     /// Leaves out pressure fields from now on: for steps in which none touches.
@@ -217,6 +234,7 @@ impl QuasistaticStep {
             self.check_fields(input, v, &trial)?;
         }
         self.check_closures()?;
+        self.check_weights()?;
         self.check_friction(&solved, options)?;
         Ok(solved)
     }
@@ -244,7 +262,8 @@ impl QuasistaticStep {
         for round in 0..LINEARIZATIONS_MAX {
             let closed = self.close(input, v, round);
             let settled = !self.has_fields || self.linearize_again(input, v, trial);
-            if settled && (closed || round >= CLOSING_ROUNDS_MAX) {
+            let weighed = self.weigh_again(input, options, v);
+            if settled && (closed && weighed || round >= CLOSING_ROUNDS_MAX) {
                 break;
             }
             solved = self.solve(input, options, v)?;
@@ -383,10 +402,10 @@ impl QuasistaticStep {
         positions(model, &start.state.q, &mut self.middle);
         mass_matrix(model, &mut self.start);
         bias(model, &mut self.start);
-        self.problem.reset(model.nv(), h);
-        let Self { impedances, problem, .. } = self;
-        let inertia = InertiaLaw { kind: options.inertia, parts: self.parts };
-        impedances.assemble(scene, inertia, settings.stiction_tolerance, start, &self.start, problem);
+        self.weights_at_start.copy_from_slice(&self.start.gravity);
+        self.weighing.start();
+        self.unweighed = None;
+        self.assemble_joints(input, options);
         self.support.start(model, self.impedances.actuated(), &self.problem);
         if self.has_fields {
             self.hold_between_linearizations(scene, options.inertia);
@@ -461,7 +480,7 @@ impl QuasistaticStep {
         problem.clear_contacts();
         contacts.add_points(input.scene, (start, middle), input.settings.stiction_tolerance, problem);
         if self.has_fields {
-            contacts.add_surfaces(input.scene, input.settings, end, about, problem);
+            contacts.add_surfaces(input.scene, input.settings, (start, end), about, problem);
             if *holds {
                 let n = problem.size();
                 for (i, linear) in problem.linear.iter_mut().enumerate() {
