@@ -1,5 +1,6 @@
 //! Turns contact surfaces into the faces of a patch, [Masterjohn 2022, section IV].
 
+use super::slip::{missing_rate, slip_of};
 use crate::geometry::{ContactSurface, effective_gradient};
 use crate::math::{SpatialVelocity, Vector3};
 use crate::solvers::{FaceInput, FrictionPart, PatchBlock};
@@ -119,10 +120,13 @@ pub fn push_faces_with_rims(
     block: &mut PatchBlock,
     kept: &mut Vec<u32>,
 ) -> Discretized {
+    let (V0, step) = (block.initial_velocity(), block.step());
     let spring = |i: usize| {
         let share = pushing_share(surface, i, size);
         let own = if is_kept(surface, i) { surface.gradient(i) } else { 0.0 };
-        let Spring { stiffness, elastic_force } = Spring::of(surface, i, own.max(STIFFNESS_PART * size.gradient));
+        let Spring { stiffness, mut elastic_force } = Spring::of(surface, i, own.max(STIFFNESS_PART * size.gradient));
+        let slip = slip_of(&V0.shift(&(surface.centroid[i] - p_WC)).v, &size.along);
+        elastic_force += step * surface.area[i] * missing_rate(surface, i, &slip, own);
         (share > 0.0).then_some(Spring { stiffness: share * stiffness, elastic_force: share * elastic_force })
     };
     push_each(surface, p_WC, friction, kept, spring, block, PatchBlock::push_face)
@@ -372,15 +376,17 @@ pub fn push_faces_held(
         let (p_CF, normal, area) = (surface.centroid[i] - p_WC, surface.normal[i], surface.area[i]);
         let (pressure, gradient) = (surface.pressure[i], own(i));
         let moved = hold.V_free.shift(&p_CF).v * hold.ahead;
+        let slid = slip_of(&moved, &along);
         let strong = if depth > 0.0 { pressure.min(gradient * depth) } else { pressure };
         let beside = (moved.dot(&normal).min(0.0) - moved.dot(&along)).max(0.0);
         let left = if beside < depth { 1.0 - beside / depth } else { 0.0 };
         let stiffness = area * gradient;
-        let elastic_force = area * strong + stiffness * moved.dot(&normal);
+        let elastic_force =
+            area * strong + stiffness * moved.dot(&normal) - area * missing_rate(surface, i, &slid, gradient);
         let across = if rests { 1.0 - normal.dot(&along).max(0.0).powi(2) } else { 0.0 };
         let part = (1.0 - hold.share) * pushing_share(surface, i, &size) + hold.share * (1.0 - across);
         let weak = area * (pressure - strong) * left * part;
-        (Spring { stiffness, elastic_force }, weak, moved.dot(&normal))
+        (Spring { stiffness, elastic_force }, weak, (moved - slid).dot(&normal))
     };
     let lacking = if depth > 0.0 { (0..surface.len()).map(|i| face(i).1).sum::<f64>() / depth } else { 0.0 };
     let share = hold.share * (hold.step * hold.step * lacking * hold.inverse_mass / WEAK_PART).min(1.0);
@@ -411,9 +417,17 @@ pub fn push_faces_held(
             scale = (most / energy).sqrt();
         }
     }
-    let capped = |i| {
+    let V0 = block.initial_velocity();
+    let capped = |i: usize| {
         let Spring { stiffness, elastic_force } = spring(i);
-        Some(Spring { stiffness, elastic_force: elastic_force.min(0.0) + scale * elastic_force.max(0.0) })
+        let slip = slip_of(&V0.shift(&(surface.centroid[i] - p_WC)).v, &along);
+        let (area, gradient) = (surface.area[i], own(i));
+        // Stiffness beyond that of the face is not a property of its surface
+        let added = stiffness - area * gradient;
+        let slides =
+            area * missing_rate(surface, i, &slip, gradient) + added * surface.normal[i].dot(&slip);
+        let elastic_force = elastic_force.min(0.0) + scale * elastic_force.max(0.0) + hold.step * slides;
+        Some(Spring { stiffness, elastic_force })
     };
     push_each(surface, p_WC, friction, kept, capped, block, PatchBlock::push_face)
 }

@@ -3,6 +3,7 @@
 mod discretize;
 mod material;
 mod points;
+mod slip;
 
 pub use discretize::{
     Discretized, FaceFriction, GRADIENT_MIN, Hold, PatchSize, approach_speed, patch_depth, patch_point, patch_size,
