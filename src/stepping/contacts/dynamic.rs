@@ -11,7 +11,7 @@ use super::pair_memory::Query;
 use super::pairs::{ActivePatch, Pairs, origins, poses};
 use super::sleep::Sleepers;
 use crate::contact::{
-    Discretized, Hold, PatchSize, PointLoad, approach_speed, patch_size, push_faces, push_faces_held,
+    Discretized, Hold, PatchSize, PointLoad, approach_speed, patch_size, pressing_speed, push_faces, push_faces_held,
     push_faces_with_rims, push_points,
 };
 use crate::math::{SpatialVelocity, Vector3};
@@ -322,7 +322,7 @@ impl DynamicContacts {
             let inverse_mass = self.columns.patch_inverse_mass(&along, momentum_matrix);
             let ratio = path.step * path.step * inverse_mass * stiffness.max(force / depth);
             let reach = path.step * (V.v.norm() + V.w.norm() * 2.0 * self.pairs.smaller_radius(pair, scene));
-            let slow = reach * stiffness <= force || path.step * approach_speed(surface, &p_WC, &V) <= depth;
+            let slow = reach * stiffness <= force || path.step * pressing_speed(surface, (&p_WC, &along), &V) <= depth;
             let unseen = UNSEEN * thinnest(&geometries[pair.A], &geometries[pair.B]);
             if ratio <= RESOLVED && slow && reach <= unseen && search.is_none() {
                 self.add_active(ActivePatch { pair: index, p_WC, p_WBo }, count, None);
