@@ -485,8 +485,7 @@ pub fn push_faces_held(
         let (area, gradient) = (surface.area[i], own(i));
         // Stiffness beyond that of the face is not a property of its surface
         let added = stiffness - area * gradient;
-        let slides =
-            area * missing_rate(surface, i, &slip, gradient) + added * surface.normal[i].dot(&slip);
+        let slides = area * missing_rate(surface, i, &slip, gradient) + added * surface.normal[i].dot(&slip);
         let elastic_force = elastic_force.min(0.0) + scale * elastic_force.max(0.0) + hold.step * slides;
         Some(Spring { stiffness, elastic_force })
     };

@@ -24,7 +24,13 @@ fn rate(surface: &ContactSurface, i: usize, slip: &Vector3, gradient: f64) -> f6
     let part = match (a.is_finite(), b.is_finite()) {
         (true, true) if a + b > 0.0 => a / (a + b),
         (true, true) => 0.5,
-        (finite, _) => if finite { 0.0 } else { 1.0 },
+        (finite, _) => {
+            if finite {
+                0.0
+            } else {
+                1.0
+            }
+        }
     };
     let fixed = -gradient * surface.normal[i].dot(slip);
     let (with_A, with_B) = (fixed - part * along_face, fixed + (1.0 - part) * along_face);
