@@ -370,7 +370,8 @@ struct Weak {
 struct Balance {
     /// The direction along the patch in which more is left out.
     towards: Vector3,
-    /// The part of it that has no match in the opposite direction [-].
+    /// The part of it that has no match in the opposite direction, over the cosine between a face's normal and
+    /// that direction [-].
     excess: f64,
 }
 
@@ -382,14 +383,15 @@ impl Balance {
         };
         let sum: Vector3 = (0..surface.len()).map(left_out).sum();
         let Some(towards) = sum.try_normalize(0.0) else { return Self { towards: sum, excess: 0.0 } };
-        let side: f64 = (0..surface.len()).map(|i| left_out(i).dot(&towards).max(0.0)).sum();
-        Self { towards, excess: if side > 0.0 { (sum.norm() / side).min(1.0) } else { 0.0 } }
+        let facing = |i: usize| surface.normal[i].dot(&towards).max(0.0);
+        let side: f64 = (0..surface.len()).map(|i| left_out(i).dot(&towards).max(0.0) * facing(i)).sum();
+        Self { towards, excess: if side > 0.0 { sum.norm() / side } else { 0.0 } }
     }
 
     /// The weak force of a face that pushes \[N\].
     fn force(&self, normal: &Vector3, weak: &Weak) -> f64 {
-        let back = if normal.dot(&self.towards) > 0.0 { self.excess * weak.unmoved } else { 0.0 };
-        weak.force * (weak.part + (1.0 - weak.part) * back)
+        let back = (self.excess * normal.dot(&self.towards).max(0.0)).min(1.0);
+        weak.force * (weak.part + (1.0 - weak.part) * back * weak.unmoved)
     }
 }
 

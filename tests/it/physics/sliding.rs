@@ -13,8 +13,8 @@ use crate::worlds::{GRAVITY, at, compliant, run, settings};
 
 const FRICTION: f64 = 0.5;
 
-/// A box of the side `side` [m], half as high and of 1,000 kg per side^3 of 0.1 m, at rest on a wide soft box
-/// of the same `modulus` [Pa].
+/// A box of the side `side` \[m\], half as high, with the mass of a cube of water of this side. It rests on a
+/// wide soft box of the same `modulus` \[Pa\].
 fn at_rest(side: f64, modulus: f64) -> (Arc<Scene>, State, BodyIndex) {
     let mut builder = SceneBuilder::new();
     let wide = ContactProperties { mesh_resolution_hint: Some(2.0), ..compliant(modulus, 10.0, FRICTION) };
@@ -52,8 +52,8 @@ fn deceleration((scene, rest, body): &(Arc<Scene>, State, BodyIndex), speed: f64
 }
 
 /// Closed form: mu g. The faces at the rim of the contact lean, and move along with the box, so that their
-/// pressure does not depend on its speed. With the pressure of faces that the box moves through, a box of 20
-/// mm lost up to 4.5 mu g, and one of 100 mm up to 1.17 mu g in steps of 5 ms.
+/// pressure does not depend on its speed. With the pressure of faces that the box moves through, a box of 0.1 m
+/// and 1e8 Pa lost 1.17 mu g in steps of 5 ms.
 #[test]
 fn soft_boxes_slide_with_coulomb_friction() {
     for (side, modulus) in [(0.1, 1e6), (0.1, 1e7), (0.1, 1e8), (0.02, 1e7), (0.02, 1e8)] {
