@@ -355,46 +355,6 @@ pub fn pressing_speed(surface: &ContactSurface, (p_WC, along): (&Vector3, &Vecto
     (0..surface.len()).map(speed).fold(0.0, f64::max)
 }
 
-/// The weak part of the force of a face.
-struct Weak {
-    /// \[N\]
-    force: f64,
-    /// The part of it that pushes [-].
-    part: f64,
-    /// The part of the rest that pushes if the other side of the patch does not balance it [-].
-    unmoved: f64,
-}
-
-/// The weak parts that do not push have no force along the patch: a body with uneven sides would otherwise be
-/// pushed towards one of them.
-struct Balance {
-    /// The direction along the patch in which more is left out.
-    towards: Vector3,
-    /// The part of it that has no match in the opposite direction, over the cosine between a face's normal and
-    /// that direction [-].
-    excess: f64,
-}
-
-impl Balance {
-    fn of(surface: &ContactSurface, along: &Vector3, weak: impl Fn(usize) -> Weak) -> Self {
-        let left_out = |i: usize| {
-            let Weak { force, part, .. } = weak(i);
-            slip_of(&surface.normal[i], along) * (force * (1.0 - part))
-        };
-        let sum: Vector3 = (0..surface.len()).map(left_out).sum();
-        let Some(towards) = sum.try_normalize(0.0) else { return Self { towards: sum, excess: 0.0 } };
-        let facing = |i: usize| surface.normal[i].dot(&towards).max(0.0);
-        let side: f64 = (0..surface.len()).map(|i| left_out(i).dot(&towards).max(0.0) * facing(i)).sum();
-        Self { towards, excess: if side > 0.0 { sum.norm() / side } else { 0.0 } }
-    }
-
-    /// The weak force of a face that pushes \[N\].
-    fn force(&self, normal: &Vector3, weak: &Weak) -> f64 {
-        let back = (self.excess * normal.dot(&self.towards).max(0.0)).min(1.0);
-        weak.force * (weak.part + (1.0 - weak.part) * back * weak.unmoved)
-    }
-}
-
 /// Does the same as [`push_faces_with_rims`] for a step that may be longer than the contact:
 /// - Every face is kept, also one whose pressure does not rise along its normal. At the rim of a box
 ///   faces come in pairs, g and -g; one without the other is a force that no motion of the step reduces.
@@ -441,15 +401,8 @@ pub fn push_faces_held(
             area * strong + stiffness * moved.dot(&normal) - area * missing_rate(surface, i, &slid, gradient);
         let across = if rests { 1.0 - normal.dot(&along).max(0.0).powi(2) } else { 0.0 };
         let part = (1.0 - hold.share) * pushing_share(surface, i, &size) + hold.share * (1.0 - across);
-        // The part that motion along the patch on the path may have brought stays out
-        let unmoved = if depth > 0.0 { (1.0 - slid.dot(&normal).abs() / depth).max(0.0) } else { 0.0 };
-        let weak = Weak { force: area * (pressure - strong), part: left * part, unmoved };
+        let weak = area * (pressure - strong) * left * part;
         (Spring { stiffness, elastic_force }, weak, (moved - slid).dot(&normal))
-    };
-    let balance = Balance::of(surface, &along, |i| face(i).1);
-    let face = |i: usize| {
-        let (spring, weak, moved) = face(i);
-        (spring, balance.force(&surface.normal[i], &weak), moved)
     };
     let lacking = if depth > 0.0 { (0..surface.len()).map(|i| face(i).1).sum::<f64>() / depth } else { 0.0 };
     let share = hold.share * (hold.step * hold.step * lacking * hold.inverse_mass / WEAK_PART).min(1.0);

@@ -34,7 +34,7 @@ fn rate(surface: &ContactSurface, i: usize, slip: &Vector3, gradient: f64) -> f6
     };
     let fixed = -gradient * surface.normal[i].dot(slip);
     let (with_A, with_B) = (fixed - part * along_face, fixed + (1.0 - part) * along_face);
-    0.0_f64.clamp(with_A.min(with_B), with_A.max(with_B))
+    0.0_f64.max(with_A.min(with_B)).min(with_A.max(with_B))
 }
 
 /// The slope of the pressure along face `i`, from its corners [Pa/m, world].

@@ -1,11 +1,7 @@
 //! The faces of steps that may be longer than their contact, against closed forms of their fields.
 
-use std::sync::Arc;
-
 use isobar::contact::{FaceFriction, Hold, PatchSize, patch_point, patch_size, push_faces_held, push_faces_with_rims};
-use isobar::geometry::{
-    ContactSurface, HydroelasticGeometry, HydroelasticWorkspace, Shape, SurfaceMesh, contact_surface,
-};
+use isobar::geometry::{ContactSurface, HydroelasticGeometry, HydroelasticWorkspace, Shape, contact_surface};
 use isobar::math::{RigidTransform, SpatialVelocity, Vector3};
 use isobar::solvers::{DissipationLaw, PatchBlock, PatchLaw};
 
@@ -161,37 +157,4 @@ fn a_limited_depth_keeps_the_pressure() {
     let limited = size.within(2.0);
     assert_eq!((limited.depth, limited.depth * limited.gradient), (2.0, 10.0));
     assert_eq!(limited.along, size.along);
-}
-
-/// A rigid keel with sides at the angles `left` and `right` [rad] to the ground, 30 mm high, its edge along y
-/// through its origin.
-fn keel(left: f64, right: f64) -> HydroelasticGeometry {
-    let (height, half) = (0.03, 0.5 * SIDE);
-    let (back, front) = (-height / left.tan(), height / right.tan());
-    let ends = |y: f64| [Vector3::new(0.0, y, 0.0), Vector3::new(front, y, height), Vector3::new(back, y, height)];
-    let vertices = [ends(-half), ends(half)].concat();
-    let triangles = vec![[0, 1, 2], [3, 5, 4], [0, 3, 4], [0, 4, 1], [1, 4, 5], [1, 5, 2], [2, 5, 3], [2, 3, 0]];
-    let mesh = SurfaceMesh { vertices, triangles };
-    build(&Shape::Convex(Arc::new(mesh)), None, None)
-}
-
-/// Closed form: the horizontal forces on a body in soft ground cancel at rest, as the pressure depends on the
-/// depth alone, and so they do in a step that does not resolve the contact, whatever the sides' slopes.
-#[test]
-fn uneven_sides_do_not_push_a_body_at_rest() {
-    let ground = HydroelasticGeometry::CompliantHalfSpace { stiffness: 1e8, margin: 0.0 };
-    for (left, right) in [(45.0_f64, 45.0_f64), (20.0, 70.0), (70.0, 20.0), (5.0, 85.0), (60.0, 80.0), (30.0, 50.0)] {
-        let keel = keel(left.to_radians(), right.to_radians());
-        let depth = 2e-3;
-        let surface = surface_of(&ground, &keel, &at(0.0, 0.0, -depth));
-        for energy_before in [None, Some(1e6)] {
-            let mut block = empty_block();
-            let p_WC = patch_point(&surface).expect("faces");
-            let hold = hold(0.0, energy_before);
-            push_faces_held(&surface, &p_WC, &hold, FaceFriction::Centroid, &mut block, &mut Vec::new());
-            let f = block.impulse(&SpatialVelocity::ZERO).f / STEP;
-            println!("sides {left} and {right} degrees, {energy_before:?}: {} of {} N", f.x, f.z);
-            assert!(f.x.hypot(f.y) < 1e-9 * f.z, "sides {left} and {right} degrees: {f:?} N");
-        }
-    }
 }
