@@ -17,7 +17,7 @@ import sys
 
 import rclpy
 from geometry_msgs.msg import WrenchStamped
-from isobar_control.process import after_sensors, seconds
+from isobar_control.process import after_sensors, seconds, spin
 from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
@@ -130,7 +130,7 @@ class GripController(Node):
 def main():
     rclpy.init()
     try:
-        rclpy.spin(GripController())
+        spin(GripController())
     except (KeyboardInterrupt, ExternalShutdownException):
         pass
     except Exception:

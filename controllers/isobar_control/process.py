@@ -6,7 +6,7 @@ from time import monotonic
 
 import numpy as np
 import rclpy
-from rclpy.executors import ExternalShutdownException
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
@@ -18,6 +18,8 @@ from .task import TaskError
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 # The same state is not answered again within this time [s of real time].
 REPEAT = 0.2
+# A wait for messages ends at the latest after this time [s of real time].
+WAIT = 0.5
 
 
 def seconds(stamp):
@@ -144,11 +146,23 @@ class Controller(Node):
             self.get_logger().info(f"{self.time:.3f} s: {phase}")
 
 
+def spin(node):
+    """Serves the callbacks of a node until ROS is shut down.
+
+    Each wait has an end, so that a process whose last message has come ends even if its wait misses the
+    signal.
+    """
+    executor = SingleThreadedExecutor()
+    executor.add_node(node)
+    while rclpy.ok():
+        executor.spin_once(timeout_sec=WAIT)
+
+
 def run(make):
     """Spins a controller until it ends; returns the exit status."""
     rclpy.init()
     try:
-        rclpy.spin(make())
+        spin(make())
     except (KeyboardInterrupt, ExternalShutdownException):
         pass
     except (TaskError, RobotError, OSError) as error:

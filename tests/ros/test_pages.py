@@ -64,7 +64,7 @@ def environment(tmp_path):
     programs = [os.environ["ISOBAR_BIN"], os.environ["PATH"]]
     if shutil.which("ros2") is None:
         programs[1:1] = [str(ROOT / "scripts/lib/bin"), str(Path(os.environ["ISOBAR_PYTHON"]).parent)]
-    return folder, {**os.environ, "PATH": ":".join(programs)}
+    return folder, {**os.environ, "PATH": ":".join(programs), "PYTHONFAULTHANDLER": "1"}
 
 
 class Background:
@@ -92,7 +92,8 @@ class Background:
             try:
                 status = process.wait(GRACE)
             except subprocess.TimeoutExpired:
-                process.kill()
+                # A Python process writes where its threads are (PYTHONFAULTHANDLER).
+                process.send_signal(signal.SIGABRT)
                 process.wait()
                 raise AssertionError(f"{command} does not end:\n{log.read_text()}") from None
             assert status in (0, -signal.SIGINT), f"{command} ended with {status}:\n{log.read_text()}"
