@@ -392,8 +392,7 @@ pub fn push_faces_held(
         let (pressure, gradient) = (surface.pressure[i], own(i));
         let moved = hold.V_free.shift(&p_CF).v * hold.ahead;
         let slid = slip_of(&moved, &along);
-        let lean = normal.dot(&along).max(0.0);
-        let strong = if depth > 0.0 { pressure.min(gradient * depth * lean) } else { pressure };
+        let strong = if depth > 0.0 { pressure.min(gradient * depth) } else { pressure };
         let beside = (moved.dot(&normal).min(0.0) - moved.dot(&along)).max(0.0);
         let left = if beside < depth { 1.0 - beside / depth } else { 0.0 };
         let stiffness = area * gradient;
