@@ -15,10 +15,8 @@ Topics (relative; `simulator` is a parameter, default `isobar`):
 
 import sys
 
-import rclpy
 from geometry_msgs.msg import WrenchStamped
-from isobar_control.process import after_sensors, seconds, spin
-from rclpy.executors import ExternalShutdownException
+from isobar_control.process import after_sensors, run, seconds
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64
@@ -127,18 +125,5 @@ class GripController(Node):
             self.measured.publish(Float64(data=measured))
 
 
-def main():
-    rclpy.init()
-    try:
-        spin(GripController())
-    except (KeyboardInterrupt, ExternalShutdownException):
-        pass
-    except Exception:
-        # A signal may shut ROS down while a callback publishes; any other exception is an error.
-        if rclpy.ok():
-            raise
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(GripController))

@@ -1,5 +1,6 @@
 """A controller as a process: answers joint states with joint commands, at its own pace or in lockstep."""
 
+import signal
 import sys
 from collections import deque
 from time import monotonic
@@ -146,30 +147,28 @@ class Controller(Node):
             self.get_logger().info(f"{self.time:.3f} s: {phase}")
 
 
-def spin(node):
-    """Serves the callbacks of a node until ROS is shut down.
-
-    Each wait has an end, so that a process whose last message has come ends even if its wait misses the
-    signal.
-    """
-    executor = SingleThreadedExecutor()
-    executor.add_node(node)
-    while rclpy.ok():
-        executor.spin_once(timeout_sec=WAIT)
-
-
 def run(make):
-    """Spins a controller until it ends; returns the exit status."""
+    """Serves the callbacks of a controller until it ends; returns the exit status.
+
+    SIGINT sets a mark and does not raise KeyboardInterrupt, which could come in the middle of a message that
+    rclpy converts, and would end there as another error. Each wait has an end, so that the mark is seen even
+    if no message comes any more.
+    """
+    stopped = []
+    signal.signal(signal.SIGINT, lambda *_: stopped.append(True))
     rclpy.init()
     try:
-        spin(make())
-    except (KeyboardInterrupt, ExternalShutdownException):
+        executor = SingleThreadedExecutor()
+        executor.add_node(make())
+        while rclpy.ok() and not stopped:
+            executor.spin_once(timeout_sec=WAIT)
+    except ExternalShutdownException:
         pass
     except (TaskError, RobotError, OSError) as error:
         print(f"{sys.argv[0]}: {error}", file=sys.stderr)
         return 1
     except Exception:
         # A signal may shut ROS down while a callback publishes; any other exception is an error.
-        if rclpy.ok():
+        if rclpy.ok() and not stopped:
             raise
     return 0
