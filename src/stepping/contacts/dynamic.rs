@@ -5,6 +5,7 @@ use super::columns::RelativeColumns;
 use super::first_overlap::first_overlap;
 use super::free_path::{FreePath, FreePathPoses, parts};
 use super::input::ContactInput;
+use super::landing::{Found, Landing, Seeking};
 use super::missed::{Missed, depth_max, thickness_of_pair, thinnest};
 use super::motion_search::{ACCELERATION_BOUND, MotionSearch, SolveContacts, UNSEEN};
 use super::pair_memory::Query;
@@ -41,6 +42,7 @@ pub(in crate::stepping) struct DynamicContacts {
     approached: Vec<Option<f64>>,
     columns: RelativeColumns,
     ahead: FreePathPoses,
+    landing: Landing,
     reached: MotionSearch,
     /// The pairs whose contacts several threads find before they are assembled.
     queries: Vec<(u32, Query)>,
@@ -144,6 +146,11 @@ impl DynamicContacts {
             if path.pushed {
                 self.pairs.raise_speed_bounds(scene, self.ahead.at(path, 1.0), path.step);
             }
+        }
+        if self.first
+            && let Some(path) = &input.motion
+        {
+            self.landing.expect_motion(&self.pairs, scene, path);
         }
         self.active.clear();
         self.approached.clear();
@@ -449,20 +456,21 @@ impl DynamicContacts {
             return;
         }
         let detection = self.reached.point_detection(&self.pairs, input, (index, pair));
-        let at_end = match self.reached.searched(index) {
-            Some(_) => None,
-            None => self.points_after_turn(input, (index, pair), detection),
-        };
-        let at_end = at_end.or_else(|| self.points_of_first_touch(input, (index, pair), detection));
-        let (found, p_WBo) = match at_end {
-            Some(at_end) => at_end,
-            None => {
-                let found = self.pairs.find_points(index, pair, scene, detection);
-                if let Some(p_WC) = &found {
-                    input.columns_on_path(pair, p_WC, data, &mut self.columns);
-                }
-                (found, origins(scene, pair, data))
+        let apart = match impulse_before > 0.0 {
+            true => Found::ByOthers,
+            false => {
+                let Self { pairs, reached, columns, landing, .. } = self;
+                landing.points_apart(Seeking { pairs, reached, columns }, input, (index, pair), detection)
             }
+        };
+        let (found, p_WBo) = match apart {
+            Found::ByOthers => self.points_in_touch(input, (index, pair), detection),
+            Found::Apart => return,
+            Found::Start(p_WC) => {
+                input.columns_on_path(pair, &p_WC, data, &mut self.columns);
+                (Some(p_WC), origins(scene, pair, data))
+            }
+            Found::Landing(p_WC, p_WBo) => (Some(p_WC), p_WBo),
         };
         let Some(p_WC) = found else { return };
         let points = self.pairs.points(index);
@@ -477,6 +485,29 @@ impl DynamicContacts {
         self.faces += points.len() as u32;
         self.active.push(ActivePatch { pair: index, p_WC, p_WBo });
         self.approached.push(None);
+    }
+
+    /// The points of a rigid pair that touches at the start or has lasted from the step before: their mean
+    /// [m, world], and the origins of the bodies at their poses.
+    fn points_in_touch(
+        &mut self,
+        input: &ContactInput<'_>,
+        (index, pair): (usize, &ContactPair),
+        detection: f64,
+    ) -> (Option<Vector3>, [Vector3; 2]) {
+        let ContactInput { scene, data, .. } = *input;
+        let at_end = match self.reached.searched(index) {
+            Some(_) => None,
+            None => self.points_after_turn(input, (index, pair), detection),
+        };
+        let at_end = at_end.or_else(|| self.points_of_first_touch(input, (index, pair), detection));
+        at_end.unwrap_or_else(|| {
+            let found = self.pairs.find_points(index, pair, scene, detection);
+            if let Some(p_WC) = &found {
+                input.columns_on_path(pair, p_WC, data, &mut self.columns);
+            }
+            (found, origins(scene, pair, data))
+        })
     }
 
     /// The points of a rigid pair whose bodies turn past each other, at the poses at which they first

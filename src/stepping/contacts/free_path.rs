@@ -42,6 +42,18 @@ impl FreePathPoses {
         }
     }
 
+    /// Starts a step with the expected motion. Free bodies follow free motion, unless their tree is
+    /// `carried`: the contacts or joints that held it before are expected to hold it in its motion.
+    pub(in crate::stepping) fn expect(&mut self, path: &FreePath<'_>, carried: &[bool]) {
+        self.part = f64::NAN;
+        self.u.clone_from(&path.start.v);
+        for (number, tree) in path.model.trees().iter().enumerate() {
+            if tree.len() == 6 && path.free.moved(number) && !carried[number] {
+                self.u[tree.clone()].copy_from_slice(&path.free.base.v[tree.clone()]);
+            }
+        }
+    }
+
     /// Starts the motion with the velocities `v` [rad/s, m/s], which ends at the poses of a step that ends
     /// with them.
     pub(in crate::stepping) fn follow(&mut self, v: &[f64]) {

@@ -6,6 +6,7 @@
 
 use super::columns::RelativeColumns;
 use super::first_overlap::first_overlap;
+use super::first_touch::Way;
 use super::free_path::{FreePathPoses, parts};
 use super::input::ContactInput;
 use super::missed::{Missed, thickness_of_pair};
@@ -220,6 +221,18 @@ impl MotionSearch {
             });
         if passes {
             return Some((Missed { pair: index, travel, pressed: None, depth: f64::INFINITY }, 0.0));
+        }
+        if solved.active.binary_search_by_key(&index, |active| active.pair).is_err()
+            && let Some(gap) = solved.pairs.gap_at_start(index)
+        {
+            // Its bodies are apart and were not expected to touch
+            if travel <= gap {
+                return None;
+            }
+            let way = Way::of(solved.pairs, (scene, data, path), (index, pair), motion);
+            let touches = gap > way.touch
+                && solved.pairs.with_spare_memory(index, |pairs| way.first_touch(pairs, motion).is_some());
+            return touches.then_some((Missed { pair: index, travel, pressed: None, depth: f64::INFINITY }, 0.0));
         }
         let detection = self.point_detection(solved.pairs, input, (index, pair));
         if travel <= detection {

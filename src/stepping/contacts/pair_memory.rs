@@ -18,6 +18,9 @@ pub(super) struct PairMemory {
     pub(super) points: PointContacts,
     /// The query at the poses of the start of the step that has its answer before it is asked.
     pub(super) answered: Option<Query>,
+    /// A lower bound on the distance of rigid geometries at the start of the present step \[m\], if it is
+    /// known.
+    pub(super) gap: Option<f64>,
     pub(super) loads: Loads,
     /// The loads at the start of the present step.
     pub(super) loads_before: Loads,
@@ -132,6 +135,7 @@ impl Memories {
             let memory = &mut self.memories[slot as usize];
             memory.kept.clear();
             memory.points.clear();
+            memory.gap = None;
             (memory.loads, memory.loads_before) = (self.idle, self.idle_before);
         }
         &mut self.memories[slot as usize]
@@ -157,7 +161,15 @@ impl Memories {
             }
             memory.loads_before = memory.loads;
             memory.answered = None;
+            memory.gap = None;
         }
+    }
+
+    /// The pairs with a load of their own: an impulse of points, or energy of a surface.
+    pub(super) fn loaded(&self) -> impl Iterator<Item = usize> + '_ {
+        let memories = self.pairs.iter().zip(&self.memories).filter(|(pair, _)| **pair != NONE);
+        let has_load = |loads: &Loads| loads.point_impulse > 0.0 || loads.energy.is_some_and(|energy| energy > 0.0);
+        memories.filter(move |(_, memory)| has_load(&memory.loads)).map(|(pair, _)| *pair as usize)
     }
 
     /// Undoes all changes of the loads since [`Memories::begin`].

@@ -443,6 +443,23 @@ impl Pairs {
         mean_point(&memory.points)
     }
 
+    /// Stores a lower bound on the distance of the geometries of a pair at the start of the step \[m\].
+    pub(super) fn note_gap(&mut self, pair: usize, gap: f64) {
+        self.memory.of(pair).gap = Some(gap);
+    }
+    /// The bound of [`Pairs::note_gap`] in this step.
+    pub(super) fn gap_at_start(&self, pair: usize) -> Option<f64> {
+        self.memory.get(pair).gap
+    }
+    /// Removes the points of a pair.
+    pub(super) fn clear_points(&mut self, pair: usize) {
+        self.memory.clear_points(pair);
+    }
+    /// The pairs with a load in the last step.
+    pub(super) fn loaded(&self) -> impl Iterator<Item = usize> + '_ {
+        self.memory.loaded()
+    }
+
     /// Replaces the distances of the points of pair number `index`, which belong to poses that its bodies
     /// reach after `time` \[s\] with the relative velocity `V` at `p_WC`, by those from which this velocity
     /// leads to them.
@@ -520,6 +537,11 @@ impl Pairs {
     pub(in crate::stepping) fn smaller_radius(&self, pair: &ContactPair, scene: &Scene) -> f64 {
         let radius = |index: GeometryIndex| self.bounding_sphere(&scene.geometries()[index], index).1;
         radius(pair.A).min(radius(pair.B))
+    }
+
+    /// Centre of a sphere around geometry number `index` [m, world], and its radius \[m\].
+    pub(super) fn sphere_around(&self, scene: &Scene, index: GeometryIndex) -> (Vector3, f64) {
+        self.bounding_sphere(&scene.geometries()[index], index)
     }
 
     /// Centre of a sphere around a geometry [m, world], and its radius \[m\].
