@@ -13,6 +13,9 @@ use crate::math::{RigidTransform, Vector3};
 /// Edge length over radius in the tessellation of a round shape, for contact that needs faces. [-]
 const ROUND_RESOLUTION: f64 = 0.2;
 
+/// A direction at a smaller angle to the normal of a half space is that normal. \[rad\]
+const PARALLEL: f64 = 1e-12;
+
 /// The kinds of shape that the contact algorithms distinguish.
 #[derive(Clone, Debug)]
 pub(super) enum Kind {
@@ -190,6 +193,24 @@ impl RigidShape {
             Kind::Polytope { semi_axes: Some(semi_axes), .. } => cube(semi_axes),
             Kind::Polytope { .. } | Kind::Mesh => self.bounds.transformed(X_WG),
         }
+    }
+
+    /// How far the shape at the pose `X_WG` reaches along the unit vector `n_W`: the largest n . p of its
+    /// points p \[m\]; infinite for a half space along all directions but its normal.
+    pub fn reach_W(&self, X_WG: &RigidTransform, n_W: &Vector3) -> f64 {
+        let n = X_WG.rotation.inverse() * n_W;
+        let flat = n.xy().norm();
+        let farthest = |vertices: &[Vector3]| vertices.iter().map(|p| n.dot(p)).fold(f64::NEG_INFINITY, f64::max);
+        let reach = match &self.kind {
+            Kind::HalfSpace if n.z > 0.0 && flat <= PARALLEL => 0.0,
+            Kind::HalfSpace => f64::INFINITY,
+            Kind::Sphere { radius } => *radius,
+            Kind::Capsule { radius, half, .. } => radius + half * n.z.abs(),
+            Kind::Cylinder { radius, half, .. } => radius * flat + half * n.z.abs(),
+            Kind::Polytope { polytope, .. } => farthest(&polytope.vertices),
+            Kind::Mesh => self.surface.as_ref().map_or(f64::INFINITY, |surface| farthest(&surface.mesh().vertices)),
+        };
+        n_W.dot(&X_WG.translation.vector) + reach
     }
 
     pub(super) fn center_W(&self, X_WG: &RigidTransform) -> Vector3 {

@@ -2,10 +2,10 @@
 
 use super::closures::fill_closure;
 use super::columns::RelativeColumns;
+use super::expected::ExpectedMotion;
 use super::first_overlap::first_overlap;
 use super::free_path::{FreePath, FreePathPoses, parts};
 use super::input::ContactInput;
-use super::landing::{Found, Landing, Seeking};
 use super::missed::{Missed, depth_max, thickness_of_pair, thinnest};
 use super::motion_search::{ACCELERATION_BOUND, MotionSearch, SolveContacts, UNSEEN};
 use super::pair_memory::Query;
@@ -42,7 +42,7 @@ pub(in crate::stepping) struct DynamicContacts {
     approached: Vec<Option<f64>>,
     columns: RelativeColumns,
     ahead: FreePathPoses,
-    landing: Landing,
+    expected: ExpectedMotion,
     reached: MotionSearch,
     /// The pairs whose contacts several threads find before they are assembled.
     queries: Vec<(u32, Query)>,
@@ -123,9 +123,9 @@ impl DynamicContacts {
         again
     }
 
-    /// The first pair that was searched along the motion of a solve in this step.
+    /// A pair that only the motion of a solve has brought together in this step.
     pub(in crate::stepping) fn searched_pair(&self) -> Option<usize> {
-        self.reached.all_searched().next().map(|pair| pair as usize)
+        self.reached.first_found()
     }
 
     /// Finds all contact surfaces and points, and adds their patches and those of loop closures to `problem`.
@@ -150,7 +150,7 @@ impl DynamicContacts {
         if self.first
             && let Some(path) = &input.motion
         {
-            self.landing.expect_motion(&self.pairs, scene, path);
+            self.expected.begin(&self.pairs, scene, path);
         }
         self.active.clear();
         self.approached.clear();
@@ -456,21 +456,26 @@ impl DynamicContacts {
             return;
         }
         let detection = self.reached.point_detection(&self.pairs, input, (index, pair));
-        let apart = match impulse_before > 0.0 {
-            true => Found::ByOthers,
-            false => {
-                let Self { pairs, reached, columns, landing, .. } = self;
-                landing.points_apart(Seeking { pairs, reached, columns }, input, (index, pair), detection)
-            }
+        if impulse_before == 0.0
+            && self.reached.searched(index).is_none()
+            && self.expected.keeps_apart(&mut self.pairs, input, (index, pair), detection)
+        {
+            return;
+        }
+        let at_end = match self.reached.searched(index) {
+            Some(_) => None,
+            None => self.points_after_turn(input, (index, pair), detection),
         };
-        let (found, p_WBo) = match apart {
-            Found::ByOthers => self.points_in_touch(input, (index, pair), detection),
-            Found::Apart => return,
-            Found::Start(p_WC) => {
-                input.columns_on_path(pair, &p_WC, data, &mut self.columns);
-                (Some(p_WC), origins(scene, pair, data))
+        let at_end = at_end.or_else(|| self.points_of_first_touch(input, (index, pair), detection));
+        let (found, p_WBo) = match at_end {
+            Some(at_end) => at_end,
+            None => {
+                let found = self.pairs.find_points(index, pair, scene, detection);
+                if let Some(p_WC) = &found {
+                    input.columns_on_path(pair, p_WC, data, &mut self.columns);
+                }
+                (found, origins(scene, pair, data))
             }
-            Found::Landing(p_WC, p_WBo) => (Some(p_WC), p_WBo),
         };
         let Some(p_WC) = found else { return };
         let points = self.pairs.points(index);
@@ -485,29 +490,6 @@ impl DynamicContacts {
         self.faces += points.len() as u32;
         self.active.push(ActivePatch { pair: index, p_WC, p_WBo });
         self.approached.push(None);
-    }
-
-    /// The points of a rigid pair that touches at the start or has lasted from the step before: their mean
-    /// [m, world], and the origins of the bodies at their poses.
-    fn points_in_touch(
-        &mut self,
-        input: &ContactInput<'_>,
-        (index, pair): (usize, &ContactPair),
-        detection: f64,
-    ) -> (Option<Vector3>, [Vector3; 2]) {
-        let ContactInput { scene, data, .. } = *input;
-        let at_end = match self.reached.searched(index) {
-            Some(_) => None,
-            None => self.points_after_turn(input, (index, pair), detection),
-        };
-        let at_end = at_end.or_else(|| self.points_of_first_touch(input, (index, pair), detection));
-        at_end.unwrap_or_else(|| {
-            let found = self.pairs.find_points(index, pair, scene, detection);
-            if let Some(p_WC) = &found {
-                input.columns_on_path(pair, p_WC, data, &mut self.columns);
-            }
-            (found, origins(scene, pair, data))
-        })
     }
 
     /// The points of a rigid pair whose bodies turn past each other, at the poses at which they first

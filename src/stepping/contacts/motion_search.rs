@@ -6,12 +6,12 @@
 
 use super::columns::RelativeColumns;
 use super::first_overlap::first_overlap;
-use super::first_touch::Way;
 use super::free_path::{FreePathPoses, parts};
 use super::input::ContactInput;
 use super::missed::{Missed, thickness_of_pair};
 use super::pairs::{ActivePatch, Pairs, poses};
 use super::sleep::Sleepers;
+use super::way::Way;
 use crate::contact::{approach_speed, patch_size};
 use crate::math::Vector3;
 use crate::scene::{ContactKind, ContactPair};
@@ -47,6 +47,8 @@ pub(super) struct MotionSearch {
     searched: Vec<Option<Search>>,
     /// The pairs with a search.
     searched_pairs: Vec<u32>,
+    /// The first pair that was expected to stay apart, and touches in the motion of a solve.
+    unexpected: Option<usize>,
 }
 
 /// A search of a pair along the motion of a solve.
@@ -72,6 +74,7 @@ impl MotionSearch {
     /// Starts a step with this number of pairs.
     pub(super) fn begin(&mut self, pairs: usize) {
         self.rounds = 0;
+        self.unexpected = None;
         for pair in self.searched_pairs.drain(..) {
             self.searched[pair as usize] = None;
         }
@@ -80,6 +83,10 @@ impl MotionSearch {
     /// The pairs that a solve has shown to need a search.
     pub(super) fn all_searched(&self) -> impl Iterator<Item = u32> + '_ {
         self.searched_pairs.iter().copied()
+    }
+    /// A pair that only the motion of a solve has brought together.
+    pub(super) fn first_found(&self) -> Option<usize> {
+        self.searched_pairs.first().map(|pair| *pair as usize).or(self.unexpected)
     }
     /// The search of a pair, if a solve has shown that it needs one.
     pub(super) fn searched(&self, pair: usize) -> Option<Search> {
@@ -114,6 +121,17 @@ impl MotionSearch {
             let index = *index as usize;
             let pair = &pairs[index];
             if solved.sleep.holds(pair) || !solved.pairs.swept_boxes_overlap(pair) {
+                continue;
+            }
+            if let Some(gap) = solved.pairs.expected_apart(index) {
+                let Some(missed) = unexpected_touch(solved, input, &mut motion, (index, pair), gap) else { continue };
+                if round + 1 < SOLVES_MAX {
+                    solved.pairs.expect_touch(index);
+                    self.unexpected.get_or_insert(index);
+                    again = true;
+                } else {
+                    last = Some(missed);
+                }
                 continue;
             }
             let missed = match pair.kind {
@@ -222,18 +240,6 @@ impl MotionSearch {
         if passes {
             return Some((Missed { pair: index, travel, pressed: None, depth: f64::INFINITY }, 0.0));
         }
-        if solved.active.binary_search_by_key(&index, |active| active.pair).is_err()
-            && let Some(gap) = solved.pairs.gap_at_start(index)
-        {
-            // Its bodies are apart and were not expected to touch
-            if travel <= gap {
-                return None;
-            }
-            let way = Way::of(solved.pairs, (scene, data, path), (index, pair), motion);
-            let touches = gap > way.touch
-                && solved.pairs.with_spare_memory(index, |pairs| way.first_touch(pairs, motion).is_some());
-            return touches.then_some((Missed { pair: index, travel, pressed: None, depth: f64::INFINITY }, 0.0));
-        }
         let detection = self.point_detection(solved.pairs, input, (index, pair));
         if travel <= detection {
             return None;
@@ -285,4 +291,24 @@ impl MotionSearch {
             (search.least == 0.0 || depth() > search.least).then_some((p_WC, part))
         })
     }
+}
+
+/// A pair with the distance `gap` \[m\] at the start of the step that was expected to stay apart, if the motion
+/// of a solve may take it to a touch.
+fn unexpected_touch(
+    solved: &mut SolveContacts<'_>,
+    input: &ContactInput<'_>,
+    motion: &mut FreePathPoses,
+    (index, pair): (usize, &ContactPair),
+    gap: f64,
+) -> Option<Missed> {
+    let ContactInput { scene, data, .. } = *input;
+    let path = input.motion.as_ref()?;
+    let travel = solved.pairs.approach(pair, scene, data, motion.at(path, 1.0));
+    if travel <= gap {
+        return None;
+    }
+    let is_free = Way::of(solved.pairs, (scene, data, path), (index, pair), motion)
+        .is_some_and(|way| solved.pairs.with_spare_memory(index, |pairs| way.is_free(pairs)));
+    (!is_free).then_some(Missed { pair: index, travel, pressed: None, depth: f64::INFINITY })
 }

@@ -18,12 +18,23 @@ pub(super) struct PairMemory {
     pub(super) points: PointContacts,
     /// The query at the poses of the start of the step that has its answer before it is asked.
     pub(super) answered: Option<Query>,
-    /// A lower bound on the distance of rigid geometries at the start of the present step \[m\], if it is
-    /// known.
-    pub(super) gap: Option<f64>,
+    /// Whether rigid geometries are expected to touch in the present step.
+    pub(super) expected: Expected,
     pub(super) loads: Loads,
     /// The loads at the start of the present step.
     pub(super) loads_before: Loads,
+}
+
+/// What is expected of two rigid geometries in a step.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) enum Expected {
+    /// Not known.
+    #[default]
+    Unknown,
+    /// They stay apart. At the start they are at least this far apart \[m\].
+    Apart(f64),
+    /// They may touch: the motion of a solve of this step has shown it.
+    Touch,
 }
 
 /// A question about the contact of a pair.
@@ -135,7 +146,7 @@ impl Memories {
             let memory = &mut self.memories[slot as usize];
             memory.kept.clear();
             memory.points.clear();
-            memory.gap = None;
+            memory.expected = Expected::Unknown;
             (memory.loads, memory.loads_before) = (self.idle, self.idle_before);
         }
         &mut self.memories[slot as usize]
@@ -161,7 +172,7 @@ impl Memories {
             }
             memory.loads_before = memory.loads;
             memory.answered = None;
-            memory.gap = None;
+            memory.expected = Expected::Unknown;
         }
     }
 

@@ -2,7 +2,7 @@
 //! touch.
 
 use super::near_pairs::NearPairs;
-use super::pair_memory::{Helper, Loads, Memories, PairMemory, Query};
+use super::pair_memory::{Expected, Helper, Loads, Memories, PairMemory, Query};
 use crate::contact::{mean_point, patch_point};
 use crate::geometry::{
     Aabb, ContactSurface, FaceRepresentation, HydroelasticGeometry, PointContacts, RigidShape, RigidWorkspace,
@@ -443,17 +443,27 @@ impl Pairs {
         mean_point(&memory.points)
     }
 
-    /// Stores a lower bound on the distance of the geometries of a pair at the start of the step \[m\].
-    pub(super) fn note_gap(&mut self, pair: usize, gap: f64) {
-        self.memory.of(pair).gap = Some(gap);
+    /// Removes the points of a pair of rigid geometries that are at least `gap` \[m\] apart at the start of the
+    /// step and are expected to stay apart.
+    pub(super) fn expect_apart(&mut self, pair: usize, gap: f64) {
+        let memory = self.memory.of(pair);
+        memory.points.clear();
+        memory.expected = Expected::Apart(gap);
     }
-    /// The bound of [`Pairs::note_gap`] in this step.
-    pub(super) fn gap_at_start(&self, pair: usize) -> Option<f64> {
-        self.memory.get(pair).gap
+    /// The distance of [`Pairs::expect_apart`] in this step \[m\].
+    pub(super) fn expected_apart(&self, pair: usize) -> Option<f64> {
+        match self.memory.get(pair).expected {
+            Expected::Apart(gap) => Some(gap),
+            _ => None,
+        }
     }
-    /// Removes the points of a pair.
-    pub(super) fn clear_points(&mut self, pair: usize) {
-        self.memory.clear_points(pair);
+    /// Lets a pair have points in the rest of this step, because the motion of a solve takes it to a touch.
+    pub(super) fn expect_touch(&mut self, pair: usize) {
+        self.memory.of(pair).expected = Expected::Touch;
+    }
+    /// Whether [`Pairs::expect_touch`] was called in this step.
+    pub(super) fn expects_touch(&self, pair: usize) -> bool {
+        self.memory.get(pair).expected == Expected::Touch
     }
     /// The pairs with a load in the last step.
     pub(super) fn loaded(&self) -> impl Iterator<Item = usize> + '_ {

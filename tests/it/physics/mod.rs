@@ -18,6 +18,7 @@ mod pushes;
 mod reference_pushes;
 mod resting;
 mod rigid_force;
+mod rigid_landings;
 mod rigid_passes;
 mod rigid_points;
 mod rounding;

@@ -160,8 +160,7 @@ fn bodies_that_pass_each_other_are_not_deflected() {
     fly_all(11, 100, |least| (1.5e-3..0.02).contains(&least), |_, change, _| change <= 1e-9);
 }
 
-/// Law: bodies whose ways cross by a fifth of their size or more change their motion when they meet. After a
-/// step they may be deep in each other: balls of 11 m/s up to 27 mm in steps of 8 ms.
+/// Law: bodies whose ways cross by a fifth of their size or more change their motion when they meet.
 #[test]
 fn bodies_that_meet_do_not_pass_through_each_other() {
     let meets = |flight: &Flight, change: f64, _| change >= 1e-3 * flight.V.v.norm();
