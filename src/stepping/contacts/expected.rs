@@ -6,6 +6,7 @@
 
 use super::free_path::{FreePath, FreePathPoses};
 use super::input::ContactInput;
+use super::motion_search::ACCELERATION_BOUND;
 use super::pairs::Pairs;
 use super::way::Way;
 use crate::scene::{ContactPair, Scene};
@@ -26,14 +27,16 @@ impl ExpectedMotion {
         self.carried.clear();
         self.carried.resize(model.trees().len(), false);
         for pair in pairs.loaded() {
-            let pair = &scene.contact_pairs()[pair];
-            for geometry in [pair.A, pair.B] {
-                if let Some(joint) = model.free_joint(scene.geometries()[geometry].body) {
-                    self.carried[model.tree_of_dof()[joint.v_start]] = true;
-                }
+            for tree in trees(scene, &scene.contact_pairs()[pair]).into_iter().flatten() {
+                self.carried[tree] = true;
             }
         }
         self.poses.expect(path, &self.carried);
+    }
+
+    /// Whether contacts held one of the bodies of a pair in the step before: their forces may change.
+    fn is_carried(&self, scene: &Scene, pair: &ContactPair) -> bool {
+        trees(scene, pair).into_iter().flatten().any(|tree| self.carried[tree])
     }
 
     /// Whether a pair without a load in the step before is apart at the start, and stays apart. It then has
@@ -51,7 +54,9 @@ impl ExpectedMotion {
             Some(_) => pairs.points(index).phi.iter().copied().fold(f64::INFINITY, f64::min),
             None => detection,
         };
-        let Some(way) = Way::of(pairs, (scene, data, path), (index, pair), &mut self.poses) else { return false };
+        let margin = if self.is_carried(scene, pair) { path.step.powi(2) * ACCELERATION_BOUND } else { 0.0 };
+        let motion = (&mut self.poses, margin);
+        let Some(way) = Way::of(pairs, (scene, data, path), (index, pair), motion) else { return false };
         let apart = way.keeps_apart_by(gap)
             || gap > way.touch
                 && (way.is_free_from_start(pairs) || pairs.with_spare_memory(index, |pairs| way.is_free(pairs)));
@@ -60,4 +65,13 @@ impl ExpectedMotion {
         }
         apart
     }
+}
+
+/// The trees of the free bodies of a pair.
+fn trees(scene: &Scene, pair: &ContactPair) -> [Option<usize>; 2] {
+    let model = scene.model();
+    [pair.A, pair.B].map(|geometry| {
+        let joint = model.free_joint(scene.geometries()[geometry].body)?;
+        Some(model.tree_of_dof()[joint.v_start])
+    })
 }

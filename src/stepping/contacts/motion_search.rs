@@ -126,7 +126,11 @@ impl MotionSearch {
             if let Some(gap) = solved.pairs.expected_apart(index) {
                 let Some(missed) = unexpected_touch(solved, input, &mut motion, (index, pair), gap) else { continue };
                 if round + 1 < SOLVES_MAX {
-                    solved.pairs.expect_touch(index);
+                    // Motion that runs through a row of bodies reaches many of them
+                    match round {
+                        0 => solved.pairs.expect_touch(index),
+                        _ => solved.pairs.expect_touches(),
+                    }
                     self.unexpected.get_or_insert(index);
                     again = true;
                 } else {
@@ -308,7 +312,7 @@ fn unexpected_touch(
     if travel <= gap {
         return None;
     }
-    let is_free = Way::of(solved.pairs, (scene, data, path), (index, pair), motion)
+    let is_free = Way::of(solved.pairs, (scene, data, path), (index, pair), (motion, 0.0))
         .is_some_and(|way| solved.pairs.with_spare_memory(index, |pairs| way.is_free(pairs)));
     (!is_free).then_some(Missed { pair: index, travel, pressed: None, depth: f64::INFINITY })
 }

@@ -461,6 +461,12 @@ impl Pairs {
     pub(super) fn expect_touch(&mut self, pair: usize) {
         self.memory.of(pair).expected = Expected::Touch;
     }
+    /// Does the same as [`Pairs::expect_touch`] for all pairs that were expected to stay apart.
+    pub(super) fn expect_touches(&mut self) {
+        let apart = |memory: &&mut PairMemory| matches!(memory.expected, Expected::Apart(_));
+        let memories = self.memory.all_mut().map(|(_, memory)| memory);
+        memories.filter(apart).for_each(|memory| memory.expected = Expected::Touch);
+    }
     /// Whether [`Pairs::expect_touch`] was called in this step.
     pub(super) fn expects_touch(&self, pair: usize) -> bool {
         self.memory.get(pair).expected == Expected::Touch

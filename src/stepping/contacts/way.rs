@@ -56,13 +56,13 @@ struct Rest {
 }
 
 impl<'a> Way<'a> {
-    /// The way of a pair from the poses in `start`, which are those of `pairs`, along a `motion` of its bodies.
-    /// `None` if it is not known well enough: the bodies turn far, or links on joints move along any curves.
+    /// The way of a pair from the poses in `start`, which are those of `pairs`, along a `motion` of its bodies
+    /// from which they may deviate by `margin` \[m\]. `None` if it is not known well enough: the bodies turn far, or links on joints move along any curves.
     pub(super) fn of(
         pairs: &Pairs,
         (scene, start, path): (&'a Scene, &Data, &FreePath<'_>),
         (index, pair): (usize, &'a ContactPair),
-        motion: &mut FreePathPoses,
+        (motion, margin): (&mut FreePathPoses, f64),
     ) -> Option<Self> {
         let end = motion.at(path, 1.0);
         let geometries = [pair.A, pair.B].map(|index| &scene.geometries()[index]);
@@ -95,7 +95,7 @@ impl<'a> Way<'a> {
             radius: if matches!(geometries[seen].shape, Shape::Sphere { .. }) { 0.0 } else { radius },
             arms: [arm, other + carried + TURN_MAX * arm],
             carried,
-            touch: TOUCH * radius,
+            touch: TOUCH * radius + margin,
         })
     }
 
