@@ -56,8 +56,9 @@ struct Rest {
 }
 
 impl<'a> Way<'a> {
-    /// The way of a pair from the poses in `start`, which are those of `pairs`, along a `motion` of its bodies
-    /// from which they may deviate by `margin` \[m\]. `None` if it is not known well enough: the bodies turn far, or links on joints move along any curves.
+    /// The way of a pair from the poses in `start`, which are those of `pairs`, along a `motion` of its
+    /// bodies from which they may deviate by `margin` \[m\]. `None` if it is not known well enough: the
+    /// bodies turn far, or links on joints move along any curves.
     pub(super) fn of(
         pairs: &Pairs,
         (scene, start, path): (&'a Scene, &Data, &FreePath<'_>),
