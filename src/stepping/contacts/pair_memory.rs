@@ -25,7 +25,7 @@ pub(super) struct PairMemory {
     pub(super) loads_before: Loads,
 }
 
-/// What is expected of two rigid geometries in a step.
+/// The expectation of two rigid geometries in a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) enum Expected {
     /// Not known.
