@@ -297,8 +297,8 @@ impl MotionSearch {
     }
 }
 
-/// A pair with the distance `gap` \[m\] at the start of the step that was expected to stay apart, if the motion
-/// of a solve may take it to a touch.
+/// A pair with the distance `gap` \[m\] at the start of the step that was expected to stay apart, if the
+/// motion of a solve may take it to a touch.
 fn unexpected_touch(
     solved: &mut SolveContacts<'_>,
     input: &ContactInput<'_>,

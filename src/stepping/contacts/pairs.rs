@@ -443,8 +443,8 @@ impl Pairs {
         mean_point(&memory.points)
     }
 
-    /// Removes the points of a pair of rigid geometries that are at least `gap` \[m\] apart at the start of the
-    /// step and are expected to stay apart.
+    /// Removes the points of a pair of rigid geometries that are at least `gap` \[m\] apart at the start of
+    /// the step and are expected to stay apart.
     pub(super) fn expect_apart(&mut self, pair: usize, gap: f64) {
         let memory = self.memory.of(pair);
         memory.points.clear();
