@@ -352,8 +352,10 @@ impl QuasistaticContacts {
             let points = self.start.points(index);
             let Some(p_WC) = mean_point(points) else { continue };
             let bodies = (geometries[pair.A].body, geometries[pair.B].body);
-            let moved = |geometry| carried_along(&geometries[geometry], (start, middle), &p_WC);
-            let (p_WC_A, p_WC_B) = (moved(pair.A), moved(pair.B));
+            let moved = |geometry, other| {
+                carried_along([geometry, other].map(|index| &geometries[index]), (start, middle), &p_WC)
+            };
+            let (p_WC_A, p_WC_B) = (moved(pair.A, pair.B), moved(pair.B, pair.A));
             self.columns.merge_at(scene.model(), middle, bodies, (&p_WC_A, &p_WC_B));
             self.carriers.push(Carrier::Cones { first: problem.contacts().len() });
             let moving = surface_velocity(scene, start, pair);
