@@ -333,7 +333,17 @@ pub enum Unsettled {
         /// The depth of their overlap on the way \[m\].
         depth: f64,
     },
-    /// Rigid geometries that press on each other and turn too far to use the contact points of the start.
+    /// Rigid geometries that would hold each other although they end apart.
+    #[error("'{A}' and '{B}' would hold each other although they end more than {gap:.1e} m apart")]
+    Beyond {
+        /// The first geometry.
+        A: String,
+        /// The other one.
+        B: String,
+        /// A distance \[m\], beyond which they end.
+        gap: f64,
+    },
+    /// Geometries that press on each other and turn too far to use the contact points of the start.
     #[error("'{A}' and '{B}' press on each other and turn against each other by {turn:.1e} rad")]
     Turns {
         /// The first geometry.

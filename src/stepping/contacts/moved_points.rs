@@ -15,24 +15,42 @@ const SAME_POINT: f64 = 1e-3;
 const SAME_NORMAL: f64 = 0.99;
 
 /// The place of the contact point p on a geometry after its body has moved from its pose in `start` to that
-/// in `end`. It moves with the body, except that a round surface that turns about its center or axis rolls
-/// beneath it.
-pub(super) fn carried_along(geometry: &CollisionGeometry, (start, end): (&Data, &Data), p: &Vector3) -> Vector3 {
+/// in `end`. It moves with the body. On a round surface it stays in the direction of the face of the `other`
+/// geometry, which may turn too: a wheel rolls on the ground, and fingers turn with the ball that they hold.
+pub(super) fn carried_along(
+    [geometry, other]: [&CollisionGeometry; 2],
+    (start, end): (&Data, &Data),
+    p: &Vector3,
+) -> Vector3 {
     let (X_WB, Y_WB) = (start.X_WB[geometry.body], end.X_WB[geometry.body]);
     let X_WG = X_WB * geometry.X_BG;
     let p_G = X_WG.inverse_transform_point(&(*p).into()).coords;
     let center_G = match geometry.shape {
         Shape::Sphere { .. } => Vector3::zeros(),
         Shape::Capsule { length, .. } => Vector3::z() * p_G.z.clamp(-0.5 * length, 0.5 * length),
-        Shape::Cylinder { .. } => Vector3::z() * p_G.z,
+        // Its flat faces do not roll.
+        Shape::Cylinder { radius, length } if radius - p_G.xy().norm() <= 0.5 * length - p_G.z.abs() => {
+            Vector3::z() * p_G.z
+        }
         _ => p_G,
     };
     let Y_WG = Y_WB * geometry.X_BG;
+    let round = matches!(other.shape, Shape::Sphere { .. } | Shape::Capsule { .. } | Shape::Cylinder { .. });
+    let turned = end.X_WB[other.body].rotation * start.X_WB[other.body].rotation.inverse();
+    let turned = UnitQuaternion::from_rotation_matrix(&turned);
     let mut p_GC = X_WG.rotation * (p_G - center_G);
     if matches!(geometry.shape, Shape::Cylinder { .. }) {
         // It rolls about its axis only. Turns of the axis carry the point along.
         let (axis, tipped) = (X_WG.rotation * Vector3::z(), Y_WG.rotation * Vector3::z());
         p_GC = UnitQuaternion::rotation_between(&axis, &tipped).map_or(p_GC, |swing| swing * p_GC);
+        if !round {
+            let along = UnitQuaternion::rotation_between(&axis, &(turned * axis));
+            let about = along.map_or(turned, |swing| swing.inverse() * turned);
+            let angle = 2.0 * about.imag().dot(&axis).atan2(about.w);
+            p_GC = UnitQuaternion::from_scaled_axis(tipped * angle) * p_GC;
+        }
+    } else if !round {
+        p_GC = turned * p_GC;
     }
     (Y_WG * nalgebra::Point3::from(center_G)).coords + p_GC
 }

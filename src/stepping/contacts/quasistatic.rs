@@ -1,6 +1,7 @@
 //! The contacts of a quasistatic step: points of rigid geometries as friction cones, and pressure fields as
 //! patches.
 
+use super::beyond::BeyondCheck;
 use super::closures::fill_closure;
 use super::columns::RelativeColumns;
 use super::missed::thinnest;
@@ -106,6 +107,7 @@ pub(in crate::stepping) struct QuasistaticContacts {
     diagonal: Vec<f64>,
     closures: Vec<ClosureCorrection>,
     path: PathCheck,
+    beyond: BeyondCheck,
     pub(in crate::stepping) faces: u32,
     pub(in crate::stepping) faces_dropped: u32,
 }
@@ -259,13 +261,29 @@ impl QuasistaticContacts {
         scene: &Scene,
         start: &Data,
         problem: &QuasistaticProblem,
-        (v, impulses): (&[f64], &[Vector3]),
-        place: impl FnMut(f64, &mut Data),
+        (v, impulses, patches): (&[f64], &[Vector3], &[SpatialForce]),
+        mut place: impl FnMut(f64, &mut Data),
     ) -> Option<PathMistake> {
-        let cones = self.active.iter().zip(&self.carriers).map_while(|(active, carrier)| match carrier {
-            Carrier::Cones { first } => Some((active.pair, *first)),
-            Carrier::Block { .. } => None,
-        });
+        let (active, carriers) = (&self.active, &self.carriers);
+        let cones = || {
+            active.iter().zip(carriers).map_while(|(active, carrier)| match carrier {
+                Carrier::Cones { first } => Some((active.pair, *first)),
+                Carrier::Block { .. } => None,
+            })
+        };
+        let mistake =
+            self.beyond.find_plane((scene, &self.start), problem, (v, impulses), cones(), &mut place).or_else(|| {
+                let presses = |number: usize| patches.get(number).is_some_and(|impulse| impulse.f != Vector3::zeros());
+                let pairs = self.active.iter().zip(&self.carriers).filter_map(|(active, carrier)| match carrier {
+                    Carrier::Block { number } if presses(*number) => Some(active.pair),
+                    _ => None,
+                });
+                self.beyond.find_turn((scene, start, problem.step), pairs, &mut place)
+            });
+        if mistake.is_some() {
+            return mistake;
+        }
+        let cones = cones();
         self.path.find(scene, (&mut self.start, start), &Solution { problem, v, impulses }, cones, place)
     }
 
@@ -352,8 +370,10 @@ impl QuasistaticContacts {
             let points = self.start.points(index);
             let Some(p_WC) = mean_point(points) else { continue };
             let bodies = (geometries[pair.A].body, geometries[pair.B].body);
-            let moved = |geometry| carried_along(&geometries[geometry], (start, middle), &p_WC);
-            let (p_WC_A, p_WC_B) = (moved(pair.A), moved(pair.B));
+            let moved = |geometry, other| {
+                carried_along([geometry, other].map(|index| &geometries[index]), (start, middle), &p_WC)
+            };
+            let (p_WC_A, p_WC_B) = (moved(pair.A, pair.B), moved(pair.B, pair.A));
             self.columns.merge_at(scene.model(), middle, bodies, (&p_WC_A, &p_WC_B));
             self.carriers.push(Carrier::Cones { first: problem.contacts().len() });
             let moving = surface_velocity(scene, start, pair);

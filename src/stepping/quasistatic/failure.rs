@@ -113,6 +113,7 @@ pub(super) fn explain(failure: Failure, input: &StepInput<'_>, parts: u32) -> St
             match kind {
                 Misjudged::Deeper { depth } => Unsettled::Deeper { A, B, depth },
                 Misjudged::Passes { depth } => Unsettled::Passes { A, B, depth },
+                Misjudged::Beyond { gap } => Unsettled::Beyond { A, B, gap },
                 Misjudged::Turns { turn } => Unsettled::Turns { A, B, turn },
             }
         }
