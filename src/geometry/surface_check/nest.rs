@@ -3,6 +3,7 @@
 
 use super::defect::SurfaceDefect;
 use super::work::Work;
+use super::cut::{self, Roles};
 use super::{orient, weld};
 use crate::geometry::winding::{Crossing, Winding};
 use crate::geometry::{Aabb, SurfaceMesh};
@@ -10,10 +11,6 @@ use crate::math::Vector3;
 
 /// The number of triangles of a component from which its surroundings are examined.
 const SAMPLES: usize = 5;
-/// About the number of points at which a component is examined for a part that is inside others.
-const HOLE_SAMPLES: usize = 1000;
-/// A part that is larger than another by this factor is the body of the two. [-]
-const MUCH_LARGER: f64 = 4.0;
 /// The number of triangles of a cavity from which parts that fill it are looked for.
 const CAVITY_SAMPLES: usize = 64;
 
@@ -36,6 +33,9 @@ struct Part {
     touches: bool,
     turned: bool,
     is_cavity: bool,
+    /// Whether it intersects another one, is turned against the bodies of the file, and goes through one or
+    /// ends on its faces; `None` if that is not known.
+    goes_through: Option<bool>,
     /// Whether it is a cavity that reaches out of the material or ends on its surface.
     is_hole: bool,
     /// Whether it adds nothing to the material and is left out.
@@ -47,8 +47,6 @@ struct Part {
 struct Surroundings {
     /// Whether it lies in the material of the larger components.
     in_material: bool,
-    /// Whether a part of it does.
-    reaches_in: bool,
     /// Whether the innermost component around it was turned inside out.
     holder_turned: bool,
 }
@@ -74,15 +72,16 @@ pub(super) fn nest(work: &mut Work, touched: &[bool]) -> Result<(), SurfaceDefec
             touches,
             turned: false,
             is_cavity: false,
+            goes_through: None,
             is_hole: false,
             buried: false,
         });
     }
     work.report.components = parts.len();
     parts.sort_by(|a, b| b.volume.abs().total_cmp(&a.volume.abs()));
-    let main = main_sign(&parts);
+    find_holes(work, &mut parts);
     // A drill may be larger than the plate that it goes through.
-    parts.sort_by_key(|part| part.touches && part.volume * main < 0.0);
+    parts.sort_by_key(|part| part.goes_through == Some(true));
     // Most meshes have one part, or parts side by side.
     let nested = (0..parts.len()).any(|k| parts[..k].iter().any(|other| other.bounds.overlaps(&parts[k].bounds)));
     let mesh = if nested {
@@ -93,10 +92,9 @@ pub(super) fn nest(work: &mut Work, touched: &[bool]) -> Result<(), SurfaceDefec
     let around = nested.then(|| Around::new(&mesh, &parts));
     for k in 0..parts.len() {
         let surroundings = around.as_ref().map(|around| around.of(k, &parts));
-        let Surroundings { in_material, reaches_in, holder_turned } = surroundings.unwrap_or_default();
+        let Surroundings { in_material, holder_turned } = surroundings.unwrap_or_default();
         let part = &mut parts[k];
-        let opposite = part.volume * main < 0.0;
-        part.is_cavity = in_material && (part.volume < 0.0 || holder_turned) || reaches_in && opposite;
+        part.is_cavity = part.goes_through.unwrap_or(in_material && (part.volume < 0.0 || holder_turned));
         part.is_hole = part.is_cavity && part.touches;
         part.turned = part.is_cavity == (part.volume > 0.0);
         part.buried = in_material && !part.is_cavity && !part.touches;
@@ -104,6 +102,7 @@ pub(super) fn nest(work: &mut Work, touched: &[bool]) -> Result<(), SurfaceDefec
     let cavities = || (0..parts.len()).filter(|k| parts[*k].is_cavity);
     work.report.cavities = cavities().count();
     work.report.holes = parts.iter().filter(|part| part.is_hole).count();
+    work.report.doubtful = parts.iter().filter(|part| part.goes_through == Some(false)).count();
     if let Some(around) = &around {
         work.report.filled_cavities = cavities().filter(|k| around.fills(*k, &parts)).count();
     }
@@ -120,20 +119,22 @@ pub(super) fn nest(work: &mut Work, touched: &[bool]) -> Result<(), SurfaceDefec
     Ok(())
 }
 
-/// The sign of the volume of bodies, as opposed to holes, among parts sorted by size that touch: positive,
-/// unless the file is inside out. Then the largest part is negative, and the largest positive one lies within
-/// its box or is much smaller.
-fn main_sign(parts: &[Part]) -> f64 {
-    let touching = || parts.iter().filter(|part| part.touches);
-    let body = touching().find(|part| part.volume > 0.0);
-    match (touching().next(), body) {
-        (Some(first), Some(body)) if first.volume < 0.0 => {
-            let reach = INWARD * (first.bounds.max - first.bounds.min).norm();
-            let is_within = first.bounds.grown(reach).union(&body.bounds) == first.bounds.grown(reach);
-            if is_within || first.volume.abs() > MUCH_LARGER * body.volume { -1.0 } else { 1.0 }
-        }
-        (Some(_), None) => -1.0,
-        _ => 1.0,
+/// Finds the holes among parts that intersect others, if some of these are inside out.
+fn find_holes(work: &Work, parts: &mut [Part]) {
+    let has = |sign: f64| parts.iter().any(|part| part.touches && part.volume * sign > 0.0);
+    if !(has(1.0) && has(-1.0)) {
+        return;
+    }
+    let mesh = SurfaceMesh { vertices: work.vertices.clone(), triangles: work.triangles.clone() };
+    let mut part_of = vec![0; mesh.triangles.len()];
+    for (k, part) in parts.iter().enumerate() {
+        part.triangles.iter().for_each(|triangle| part_of[*triangle] = k);
+    }
+    // Parts that touch nothing do not matter here.
+    let volumes: Vec<f64> = parts.iter().map(|part| if part.touches { part.volume } else { 0.0 }).collect();
+    let Some(Roles { main, holes }) = cut::roles(&mesh, &part_of, &volumes) else { return };
+    for (part, is_hole) in parts.iter_mut().zip(holes).filter(|(part, _)| part.touches && part.volume * main < 0.0) {
+        part.goes_through = Some(is_hole);
     }
 }
 
@@ -168,26 +169,7 @@ impl<'a> Around<'a> {
             samples += 1;
         }
         let in_material = if parts[k].touches { inside == samples } else { 2 * inside > samples };
-        let reaches_in = parts[k].touches && (inside > 0 || self.reaches_in(k, parts));
-        Surroundings { in_material, reaches_in, holder_turned: holder.is_some_and(|holder| parts[holder].turned) }
-    }
-
-    /// Whether a part of component `k` lies in the material of those before it.
-    fn reaches_in(&self, k: usize, parts: &[Part]) -> bool {
-        let mut memory = Memory::default();
-        let triangles = &parts[k].triangles;
-        let rows = ((HOLE_SAMPLES as f64 / triangles.len() as f64).sqrt() as usize).clamp(2, 24);
-        let depth = INWARD * (parts[k].bounds.max - parts[k].bounds.min).norm();
-        triangles.iter().any(|triangle| {
-            let [a, b, c] = self.mesh.triangles[*triangle].map(|vertex| self.mesh.vertices[vertex as usize]);
-            let normal = (b - a).cross(&(c - a)).try_normalize(0.0).unwrap_or_default();
-            let base = a - normal * (depth * parts[k].volume.signum());
-            (0..rows).flat_map(|i| (0..rows - i).map(move |j| (i, j))).any(|(i, j)| {
-                let (s, t) = ((i as f64 + 1.0 / 3.0) / rows as f64, (j as f64 + 1.0 / 3.0) / rows as f64);
-                let counts = self.counts(&(base + (b - a) * s + (c - a) * t), parts, &mut memory);
-                counts[..k].iter().zip(parts).map(|(count, part)| part.material(*count)).sum::<i32>() > 0
-            })
-        })
+        Surroundings { in_material, holder_turned: holder.is_some_and(|holder| parts[holder].turned) }
     }
 
     /// Whether larger components overlap in the cavity `k`, at its wall and deeper in it: it takes the

@@ -29,6 +29,8 @@ pub struct SurfaceReport {
     pub lids: usize,
     /// Such holes that could not be cut, so that their lids remain.
     pub uncut: usize,
+    /// Components that are inside out and partly in another without going through it: they were turned.
+    pub doubtful: usize,
     /// Components that were left out because they lie inside the material of another.
     pub buried: usize,
     /// Open parts that were left out because they lie inside a closed one.
@@ -71,6 +73,10 @@ impl SurfaceReport {
             (
                 self.uncut,
                 "holes keep their lids, which only a filling does not feel (subtract them in the program that drew them)",
+            ),
+            (
+                self.doubtful,
+                "parts that are inside out and end in others taken as bodies (a hole goes through, or ends on the faces)",
             ),
             (self.loose, "open parts inside closed ones left out"),
             (self.closed_holes, "small holes closed"),

@@ -5,27 +5,27 @@
 //! `plane`). A piece stays if the winding number is positive on one side of it and not on the other; of pieces
 //! that lie on each other, one stays.
 
+mod check;
 mod meet;
 mod plane;
+mod roles;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::weld;
 use super::work::Work;
 use crate::geometry::bvh::Bvh;
-use crate::geometry::mesh_measure::centroid;
 use crate::geometry::winding::Winding;
 use crate::geometry::{Aabb, SurfaceMesh};
 use crate::math::Vector3;
 use meet::{Meetings, Points};
+pub(super) use roles::{Roles, roles};
 
-/// Points closer than this share of the surface's size are one. [-]
-const TOLERANCE: f64 = 1e-6;
+/// Points closer than this share of the surface's size are one. If a triangle cannot be cut with the first,
+/// or the result does not pass its checks, the next is tried. [-]
+const TOLERANCES: [f64; 4] = [1e-6, 2e-7, 4e-6, 3e-8];
 /// The two sides of a piece are examined this far from it, as a share of the surface's size. [-]
 const ASIDE: f64 = 1e-5;
-/// A result whose volume differs by more than this share from that of the uncut surface, which is measured
-/// with lines, is not taken. [-]
-const VOLUME_SLACK: f64 = 0.03;
 
 /// Pieces of triangles, with the triangle that each comes from.
 struct Pieces {
@@ -33,58 +33,78 @@ struct Pieces {
     parents: Vec<usize>,
 }
 
-/// Cuts the surface and leaves out what does not bound the inside. Returns whether that gave a closed surface
-/// with the same volume; otherwise nothing is changed.
+/// A surface of which every triangle is cut along its meetings with the others.
+struct Division {
+    points: Points,
+    triangles: Vec<[u32; 3]>,
+    meetings: Meetings,
+    pieces: Pieces,
+    /// The distance at which the sides of a piece are examined \[m\].
+    aside: f64,
+}
+
+impl Division {
+    /// `None` if rounding prevents the division at this tolerance, a share of the size.
+    fn new(mesh: &SurfaceMesh, tolerance: f64) -> Option<Self> {
+        let bounds = Aabb::around(&mesh.vertices);
+        let size = (bounds.max - bounds.min).norm();
+        let mut points = Points::new(tolerance * size);
+        let ids: Vec<u32> = mesh.vertices.iter().map(|vertex| points.id(vertex)).collect();
+        let triangles: Vec<[u32; 3]> = mesh.triangles.iter().map(|t| t.map(|vertex| ids[vertex as usize])).collect();
+        let meetings = meetings(&triangles, &mut points);
+        let pieces = pieces(&triangles, &meetings, &points)?;
+        Some(Self { points, triangles, meetings, pieces, aside: ASIDE * size })
+    }
+
+    /// Points in front of and behind a piece; `None` if the triangle that it comes from has no area.
+    fn sides(&self, piece: usize) -> Option<[Vector3; 2]> {
+        let corners = self.pieces.triangles[piece].map(|vertex| self.points.at(vertex));
+        let normal = self.points.normal(&self.triangles[self.pieces.parents[piece]])?;
+        let center = corners.iter().sum::<Vector3>() / 3.0;
+        Some([center + normal * self.aside, center - normal * self.aside])
+    }
+
+    /// Whether a piece lies on a triangle that comes before its own.
+    fn is_doubled(&self, piece: usize) -> bool {
+        let parent = self.pieces.parents[piece];
+        let center = self.pieces.triangles[piece].iter().map(|vertex| self.points.at(*vertex)).sum::<Vector3>() / 3.0;
+        let before = self.meetings.flat[parent].iter().filter(|other| **other < parent);
+        before.into_iter().any(|other| self.points.holds(&self.triangles[*other], &center))
+    }
+}
+
+/// Cuts the surface and leaves out what does not bound the inside. Returns whether that gave a simple closed
+/// surface with the same inside; otherwise nothing is changed.
 pub(super) fn cut(work: &mut Work) -> bool {
     let mesh = SurfaceMesh { vertices: work.vertices.clone(), triangles: work.triangles.clone() };
-    let Some((result, lids)) = resolved(work, &mesh) else { return false };
-    let mut result = result;
-    result.report = work.report;
-    if weld::flatten(&mut result).is_err() || result.open_edges() > 0 {
-        return false;
-    }
-    let closed = SurfaceMesh { vertices: result.vertices.clone(), triangles: result.triangles.clone() };
-    let (volume, expected) = (centroid(&closed).0, Winding::new(&mesh).volume());
-    if (volume - expected).abs() > VOLUME_SLACK * expected {
-        return false;
-    }
-    result.report = work.report;
-    result.report.lids = lids;
+    let winding = Winding::new(&mesh);
+    let result = TOLERANCES.iter().find_map(|tolerance| {
+        let (mut result, lids) = bounding(Division::new(&mesh, *tolerance)?, work, &winding)?;
+        weld::flatten(&mut result).ok()?;
+        check::is_sound(&result, &winding).then_some((result, lids))
+    });
+    let Some((mut result, lids)) = result else { return false };
+    result.report = super::SurfaceReport { lids, ..work.report };
     *work = result;
     true
 }
 
 /// The pieces that bound the inside, and the number of triangles of which something is left out.
-fn resolved(work: &Work, mesh: &SurfaceMesh) -> Option<(Work, usize)> {
-    let bounds = Aabb::around(&mesh.vertices);
-    let size = (bounds.max - bounds.min).norm();
-    let mut points = Points::new(TOLERANCE * size);
-    let ids: Vec<u32> = mesh.vertices.iter().map(|vertex| points.id(vertex)).collect();
-    let triangles: Vec<[u32; 3]> = mesh.triangles.iter().map(|t| t.map(|vertex| ids[vertex as usize])).collect();
-    let meetings = meetings(&triangles, &mut points);
-    let pieces = pieces(&triangles, &meetings, &points)?;
-    let winding = Winding::new(mesh);
+fn bounding(division: Division, work: &Work, winding: &Winding) -> Option<(Work, usize)> {
     let mut kept = Work::new(&SurfaceMesh::default());
-    let mut lost = vec![false; triangles.len()];
+    let mut lost = vec![false; division.triangles.len()];
     let mut crossings = Vec::new();
-    for (piece, parent) in pieces.triangles.iter().zip(&pieces.parents) {
-        let corners = piece.map(|vertex| points.at(vertex));
-        let [a, b, c] = corners;
-        let Some(normal) = points.normal(&triangles[*parent]) else { continue };
-        let center = (a + b + c) / 3.0;
-        let aside = normal * (ASIDE * size);
-        let front = winding.at(&(center + aside), &mut crossings) > 0;
-        let behind = winding.at(&(center - aside), &mut crossings) > 0;
-        let doubled =
-            meetings.flat[*parent].iter().any(|other| other < parent && points.holds(&triangles[*other], &center));
+    for (number, (piece, parent)) in division.pieces.triangles.iter().zip(&division.pieces.parents).enumerate() {
+        let Some(sides) = division.sides(number) else { continue };
+        let [front, behind] = sides.map(|point| winding.at(&point, &mut crossings) > 0);
         match (behind, front) {
-            _ if doubled => lost[*parent] |= behind == front,
+            _ if division.is_doubled(number) => lost[*parent] |= behind == front,
             (true, false) => kept.push(*piece, work.source[*parent]),
             (false, true) => kept.push([piece[0], piece[2], piece[1]], work.source[*parent]),
             _ => lost[*parent] = true,
         }
     }
-    kept.vertices = points.into_vertices();
+    kept.vertices = division.points.into_vertices();
     let lids = lost.iter().filter(|lost| **lost).count();
     (!kept.triangles.is_empty()).then_some((kept, lids))
 }
