@@ -8,12 +8,13 @@
 mod check;
 mod meet;
 mod plane;
+mod push;
 mod roles;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::weld;
 use super::work::Work;
+use super::{orient, weld};
 use crate::geometry::bvh::Bvh;
 use crate::geometry::winding::Winding;
 use crate::geometry::{Aabb, SurfaceMesh};
@@ -77,11 +78,17 @@ impl Division {
 /// surface with the same inside; otherwise nothing is changed.
 pub(super) fn cut(work: &mut Work) -> bool {
     let mesh = SurfaceMesh { vertices: work.vertices.clone(), triangles: work.triangles.clone() };
-    let winding = Winding::new(&mesh);
-    let result = TOLERANCES.iter().find_map(|tolerance| {
-        let (mut result, lids) = bounding(Division::new(&mesh, *tolerance)?, work, &winding)?;
+    let before = Winding::new(&mesh);
+    let cut_at = |mesh: &SurfaceMesh, tolerance: f64| {
+        let (mut result, lids) = bounding(Division::new(mesh, tolerance)?, &work.source, &Winding::new(mesh))?;
         weld::flatten(&mut result).ok()?;
-        check::is_sound(&result, &winding).then_some((result, lids))
+        check::is_sound(&result, &before).then_some((result, lids))
+    };
+    let plainly = TOLERANCES.iter().find_map(|tolerance| cut_at(&mesh, *tolerance));
+    let result = plainly.or_else(|| {
+        let (part_of, volumes) = parts_of(work);
+        let (moved, _) = push::pushed(&mesh, &part_of, &volumes, 1.0);
+        TOLERANCES.iter().find_map(|tolerance| cut_at(&moved, *tolerance))
     });
     let Some((mut result, lids)) = result else { return false };
     result.report = super::SurfaceReport { lids, ..work.report };
@@ -89,8 +96,19 @@ pub(super) fn cut(work: &mut Work) -> bool {
     true
 }
 
+/// The part of each triangle, and the signed volume of each part \[m³\].
+fn parts_of(work: &Work) -> (Vec<usize>, Vec<f64>) {
+    let parts = orient::patches(work);
+    let mut part_of = vec![0; work.triangles.len()];
+    for (k, part) in parts.iter().enumerate() {
+        part.triangles.iter().for_each(|triangle| part_of[*triangle] = k);
+    }
+    let volumes = parts.iter().map(|part| orient::enclosed(work, &part.triangles).unwrap_or(0.0)).collect();
+    (part_of, volumes)
+}
+
 /// The pieces that bound the inside, and the number of triangles of which something is left out.
-fn bounding(division: Division, work: &Work, winding: &Winding) -> Option<(Work, usize)> {
+fn bounding(division: Division, source: &[u32], winding: &Winding) -> Option<(Work, usize)> {
     let mut kept = Work::new(&SurfaceMesh::default());
     let mut lost = vec![false; division.triangles.len()];
     let mut crossings = Vec::new();
@@ -99,8 +117,8 @@ fn bounding(division: Division, work: &Work, winding: &Winding) -> Option<(Work,
         let [front, behind] = sides.map(|point| winding.at(&point, &mut crossings) > 0);
         match (behind, front) {
             _ if division.is_doubled(number) => lost[*parent] |= behind == front,
-            (true, false) => kept.push(*piece, work.source[*parent]),
-            (false, true) => kept.push([piece[0], piece[2], piece[1]], work.source[*parent]),
+            (true, false) => kept.push(*piece, source[*parent]),
+            (false, true) => kept.push([piece[0], piece[2], piece[1]], source[*parent]),
             _ => lost[*parent] = true,
         }
     }

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Division, TOLERANCES};
+use super::{Division, TOLERANCES, push};
 use crate::geometry::SurfaceMesh;
 use crate::geometry::winding::{Crossing, Winding};
 use crate::math::Vector3;
@@ -34,9 +34,22 @@ enum Place {
 /// Finds the holes among parts, of which `part_of` has the one of each triangle, and `volumes` the signed volume
 /// or zero for those that do not matter \[m³\]. `None` if the surface cannot be cut.
 pub(in super::super) fn roles(mesh: &SurfaceMesh, part_of: &[usize], volumes: &[f64]) -> Option<Roles> {
-    let division = TOLERANCES.iter().find_map(|tolerance| Division::new(mesh, *tolerance))?;
-    let finder = Finder { division, winding: Winding::new(mesh), part_of, volumes };
-    let [plain, turned] = [1.0, -1.0].map(|main| finder.holes(main));
+    let divided = |mesh: &SurfaceMesh| TOLERANCES.iter().find_map(|tolerance| Division::new(mesh, *tolerance));
+    let plain = divided(mesh);
+    let holes = |main: f64| {
+        if let Some(division) = &plain {
+            let has_end = &vec![false; volumes.len()];
+            return Some(Finder { division, winding: Winding::new(mesh), part_of, volumes, has_end }.holes(main));
+        }
+        let (mesh, has_end) = &push::pushed(mesh, part_of, volumes, main);
+        let division = &divided(mesh)?;
+        Some(Finder { division, winding: Winding::new(mesh), part_of, volumes, has_end }.holes(main))
+    };
+    let found = [1.0, -1.0].map(holes);
+    if found == [None, None] {
+        return None;
+    }
+    let [plain, turned] = found.map(|holes| holes.unwrap_or_else(|| vec![false; volumes.len()]));
     let share = |main: f64, holes: &[bool]| {
         let opposite = volumes.iter().filter(|volume| **volume * main < 0.0).count();
         holes.iter().filter(|is_hole| **is_hole).count() as f64 / opposite.max(1) as f64
@@ -49,10 +62,12 @@ pub(in super::super) fn roles(mesh: &SurfaceMesh, part_of: &[usize], volumes: &[
 }
 
 struct Finder<'a> {
-    division: Division,
+    division: &'a Division,
     winding: Winding<'a>,
     part_of: &'a [usize],
     volumes: &'a [f64],
+    /// Whether an end of each part was on a face and was moved outward.
+    has_end: &'a [bool],
 }
 
 impl Finder<'_> {
@@ -83,7 +98,7 @@ impl Finder<'_> {
             };
             pieces[part].push((number, place));
         }
-        pieces.iter().map(|pieces| !pieces.is_empty() && self.is_hole(pieces)).collect()
+        pieces.iter().zip(self.has_end).map(|(pieces, has_end)| self.is_hole(pieces, *has_end)).collect()
     }
 
     /// Whether a point is in the material of the given parts.
@@ -95,7 +110,7 @@ impl Finder<'_> {
     }
 
     /// Whether a part with these pieces is a hole.
-    fn is_hole(&self, pieces: &[(usize, Place)]) -> bool {
+    fn is_hole(&self, pieces: &[(usize, Place)], has_end: bool) -> bool {
         let area = |piece: usize| {
             let [a, b, c] = self.division.pieces.triangles[piece].map(|vertex| self.division.points.at(vertex));
             0.5 * (b - a).cross(&(c - a)).norm()
@@ -138,6 +153,6 @@ impl Finder<'_> {
                 Place::On => whole_ends += usize::from(!reaches_out),
             }
         }
-        inside > 0 && (outside == 0 || outside > inside || whole_ends > 0)
+        inside > 0 && (outside == 0 || outside > inside || whole_ends > 0 || has_end)
     }
 }
