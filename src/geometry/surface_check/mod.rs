@@ -22,7 +22,7 @@ pub use defect::{Position, SurfaceDefect};
 pub use report::{Intersection, SurfaceReport};
 pub(crate) use soup::{Soup, soup};
 
-use super::intersections::find_intersections;
+use super::intersections::{add_at_common_vertices, find_intersections};
 use super::mesh::{SurfaceMesh, check_indices, check_vertices};
 use super::mesh_measure::second_moments;
 use super::winding::Winding;
@@ -75,7 +75,8 @@ pub fn check_surface(mesh: &SurfaceMesh) -> Result<CheckedSurface, SurfaceDefect
     loose::leave_out_loose(&mut work);
     close::close_holes(&mut work)?;
     weld::flatten(&mut work)?;
-    let intersections = find_intersections(&work.vertices, &work.triangles);
+    let mut intersections = find_intersections(&work.vertices, &work.triangles);
+    add_at_common_vertices(&mut intersections, &work.vertices, &work.triangles, &orient::part_of(&work));
     work.report.intersections = intersections.count;
     work.report.intersection = intersections.first.map(|(pair, at)| Intersection {
         triangles: pair.map(|triangle| work.source[triangle as usize]),

@@ -76,6 +76,15 @@ pub(super) fn patches(work: &Work) -> Vec<Patch> {
         .collect()
 }
 
+/// The number of the patch of each triangle.
+pub(super) fn part_of(work: &Work) -> Vec<usize> {
+    let mut part_of = vec![0; work.triangles.len()];
+    for (k, patch) in patches(work).iter().enumerate() {
+        patch.triangles.iter().for_each(|triangle| part_of[*triangle] = k);
+    }
+    part_of
+}
+
 /// The triangles of each component, that is, the triangles that are connected by edges.
 pub(super) fn components(work: &mut Work) -> Vec<Vec<usize>> {
     let edges = work.edges();

@@ -72,7 +72,7 @@ impl SurfaceReport {
             (self.lids, "triangles of lids over holes removed or cut"),
             (
                 self.uncut,
-                "holes keep their lids, which only a filling does not feel (subtract them in the program that drew them)",
+                "holes keep their lids, which a filling does not feel, but a rigid mesh does (`isobar mesh FILE --wrap 1mm` and `wrap: 0.001` open them, or subtract them in the program that drew them)",
             ),
             (
                 self.doubtful,
