@@ -57,6 +57,8 @@ const VOLUME_ERROR_MAX: f64 = 0.15;
 const NOTED_VOLUME_ERROR: f64 = 0.01;
 /// Walls thinner than this many edge lengths may have slits. [-]
 const SLIT_SPACING: f64 = 2.0;
+/// A hint of this share of a wall's thickness leaves no slits. [-]
+const SLIT_HINT: f64 = 0.7;
 /// A wrap whose volume differs by more than this share from that of the closed parts gets a note. [-]
 const CLOSED_VOLUME_ERROR: f64 = 0.02;
 /// Without a hint, the lattice is refined while the volume is off by more than this share. [-]
@@ -274,7 +276,7 @@ impl Filling {
         let thickness = 2.0 * enclosed / self.area;
         // The error of chords falls with the square of the edges, and that of slits ends when two fit in a wall.
         let chords = 0.8 * (NOTED_VOLUME_ERROR / self.quality.volume_error.abs()).sqrt() * self.spacing;
-        let hint = if thickness < SLIT_SPACING * self.spacing { chords.min(thickness / 2.0) } else { chords };
+        let hint = if thickness < SLIT_SPACING * self.spacing { chords.min(SLIT_HINT * thickness) } else { chords };
         let rounded = 10_f64.powf(hint.log10().floor() - 1.0);
         let hint = (hint / rounded).floor() * rounded;
         (TETS_PER_CELL * enclosed / hint.powi(3) < LIMIT_SHARE * HINTED_TETS_MAX as f64).then_some(hint)

@@ -1,9 +1,9 @@
 //! The nesting of components: the outermost ones enclose material, those inside them bound cavities, and so
 //! on inward.
 
+use super::cut::{self, Roles};
 use super::defect::SurfaceDefect;
 use super::work::Work;
-use super::cut::{self, Roles};
 use super::{orient, weld};
 use crate::geometry::winding::{Crossing, Winding};
 use crate::geometry::{Aabb, SurfaceMesh};

@@ -56,7 +56,8 @@ pub(in super::super) fn roles(mesh: &SurfaceMesh, part_of: &[usize], volumes: &[
     };
     let (for_plain, for_turned) = (share(1.0, &plain), share(-1.0, &turned));
     // If both are as likely, the larger part is a body.
-    let largest = volumes.iter().fold(0.0, |largest: f64, volume| if volume.abs() > largest.abs() { *volume } else { largest });
+    let largest =
+        volumes.iter().fold(0.0, |largest: f64, volume| if volume.abs() > largest.abs() { *volume } else { largest });
     let is_plain = for_plain > for_turned || (for_plain == for_turned && largest > 0.0);
     Some(if is_plain { Roles { main: 1.0, holes: plain } } else { Roles { main: -1.0, holes: turned } })
 }
