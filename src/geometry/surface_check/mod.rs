@@ -76,14 +76,18 @@ pub fn check_surface(mesh: &SurfaceMesh) -> Result<CheckedSurface, SurfaceDefect
     close::close_holes(&mut work)?;
     weld::flatten(&mut work)?;
     let mut intersections = find_intersections(&work.vertices, &work.triangles);
-    add_at_common_vertices(&mut intersections, &work.vertices, &work.triangles, &orient::part_of(&work));
+    let components = orient::components(&mut work);
+    if components.len() > 1 {
+        let part_of = orient::part_of(&components, work.triangles.len());
+        add_at_common_vertices(&mut intersections, &work.vertices, &work.triangles, &part_of);
+    }
     work.report.intersections = intersections.count;
     work.report.intersection = intersections.first.map(|(pair, at)| Intersection {
         triangles: pair.map(|triangle| work.source[triangle as usize]),
         at: Position(at),
     });
     let touched: Vec<bool> = intersections.touched.iter().zip(&intersections.rests).map(|(a, b)| *a || *b).collect();
-    nest::nest(&mut work, &touched)?;
+    nest::nest(&mut work, &touched, components)?;
     let mut meets_itself = touched.contains(&true);
     if work.report.holes > 0 {
         meets_itself = !open_holes(&mut work);

@@ -56,9 +56,9 @@ struct Surroundings {
 /// cavity if the outer one had to be turned, so that a hollow body that is entirely inside out is corrected.
 /// Otherwise it adds nothing to the material and is left out, unless it intersects another component
 /// (`touched`, for each triangle).
-pub(super) fn nest(work: &mut Work, touched: &[bool]) -> Result<(), SurfaceDefect> {
+pub(super) fn nest(work: &mut Work, touched: &[bool], components: Vec<Vec<usize>>) -> Result<(), SurfaceDefect> {
     let mut parts = Vec::new();
-    for triangles in orient::components(work) {
+    for triangles in components {
         let volume = orient::enclosed(work, &triangles)?;
         let bounds = triangles
             .iter()

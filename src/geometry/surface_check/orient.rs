@@ -76,11 +76,11 @@ pub(super) fn patches(work: &Work) -> Vec<Patch> {
         .collect()
 }
 
-/// The number of the patch of each triangle.
-pub(super) fn part_of(work: &Work) -> Vec<usize> {
-    let mut part_of = vec![0; work.triangles.len()];
-    for (k, patch) in patches(work).iter().enumerate() {
-        patch.triangles.iter().for_each(|triangle| part_of[*triangle] = k);
+/// The number of the component of each of `count` triangles.
+pub(super) fn part_of(components: &[Vec<usize>], count: usize) -> Vec<usize> {
+    let mut part_of = vec![0; count];
+    for (k, triangles) in components.iter().enumerate() {
+        triangles.iter().for_each(|triangle| part_of[*triangle] = k);
     }
     part_of
 }

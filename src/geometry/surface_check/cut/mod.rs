@@ -98,12 +98,9 @@ pub(super) fn cut(work: &mut Work) -> bool {
 
 /// The part of each triangle, and the signed volume of each part \[m³\].
 fn parts_of(work: &Work) -> (Vec<usize>, Vec<f64>) {
-    let parts = orient::patches(work);
-    let mut part_of = vec![0; work.triangles.len()];
-    for (k, part) in parts.iter().enumerate() {
-        part.triangles.iter().for_each(|triangle| part_of[*triangle] = k);
-    }
-    let volumes = parts.iter().map(|part| orient::enclosed(work, &part.triangles).unwrap_or(0.0)).collect();
+    let parts: Vec<Vec<usize>> = orient::patches(work).into_iter().map(|patch| patch.triangles).collect();
+    let part_of = orient::part_of(&parts, work.triangles.len());
+    let volumes = parts.iter().map(|part| orient::enclosed(work, part).unwrap_or(0.0)).collect();
     (part_of, volumes)
 }
 
