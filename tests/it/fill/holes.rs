@@ -175,23 +175,23 @@ fn drilled_bodies_are_filled_and_wrapped() {
     }
 }
 
-/// A thin tube with a hint of twice its wall loses volume through slits: the note has the loss and a hint that
+/// A tube with a hint as long as its wall is thick loses volume through slits: the note has the loss and a hint that
 /// suffices. Regression: 13.5 % were lost in silence.
 #[test]
 fn lost_volume_is_noted_with_a_hint() {
     let mesh = joined(
-        round(0.03, [-0.01, 0.01], 64, [0.0, 0.0], 0.0, true),
-        &inside_out(round(0.028, [-0.01, 0.01], 64, [0.0, 0.0], 0.0, true)),
+        round(0.03, [-0.05, 0.05], 64, [0.0, 0.0], 0.0, true),
+        &inside_out(round(0.026, [-0.05, 0.05], 64, [0.0, 0.0], 0.0, true)),
     );
     let with =
         |hint: f64| fill(&mesh, &FillSettings { resolution_hint: Some(hint), ..FillSettings::default() }).unwrap();
-    let coarse = with(2e-3);
+    let coarse = with(4e-3);
     let Some(MeshNote::Volume { error, hint: Some(hint), .. }) =
         coarse.notes().find(|note| matches!(note, MeshNote::Volume { .. }))
     else {
         panic!("{:?}", coarse.quality)
     };
-    assert!(error < -0.01 && hint < 2e-3, "{error} {hint}");
+    assert!(error < -0.01 && hint < 4e-3, "{error} {hint}");
     assert!(with(hint).notes().next().is_none());
 }
 
