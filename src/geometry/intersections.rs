@@ -61,6 +61,56 @@ pub(crate) fn find_intersections(vertices: &[Vector3], triangles: &[[u32; 3]]) -
     found
 }
 
+/// Adds the pairs of triangles of different parts with one common vertex that intersect or overlap in a plane.
+/// `part_of` has the part of each triangle. Parts that share a vertex are for example two cylinders whose ends
+/// have the same centre.
+pub(crate) fn add_at_common_vertices(
+    found: &mut Intersections,
+    vertices: &[Vector3],
+    triangles: &[[u32; 3]],
+    part_of: &[usize],
+) {
+    let mut first_part = vec![usize::MAX; vertices.len()];
+    let mut is_common = vec![false; vertices.len()];
+    for (triangle, part) in triangles.iter().zip(part_of) {
+        for vertex in triangle.map(|vertex| vertex as usize) {
+            is_common[vertex] |= first_part[vertex] != usize::MAX && first_part[vertex] != *part;
+            first_part[vertex] = *part;
+        }
+    }
+    if !is_common.contains(&true) {
+        return;
+    }
+    let corners = |k: u32| triangles[k as usize].map(|vertex| vertices[vertex as usize]);
+    let tolerance = TOUCH_TOLERANCE * {
+        let bounds = Aabb::around(vertices);
+        (bounds.max - bounds.min).norm()
+    };
+    let at_vertex = |k: &u32| triangles[*k as usize].iter().any(|vertex| is_common[*vertex as usize]);
+    let near: Vec<u32> = (0..triangles.len() as u32).filter(at_vertex).collect();
+    let tree = Bvh::new(near.iter().map(|k| (*k, Aabb::around(&corners(*k)))));
+    for k in &near {
+        let (own, ids, bounds) = (corners(*k), triangles[*k as usize], Aabb::around(&corners(*k)));
+        tree.walk(
+            |node| node.overlaps(&bounds),
+            |other, _| {
+                let common = triangles[other as usize].iter().filter(|vertex| ids.contains(vertex)).count();
+                if other <= *k || common != 1 || part_of[other as usize] == part_of[*k as usize] {
+                    return;
+                }
+                if let Some(at) = meet(&own, &corners(other), tolerance) {
+                    found.count += 1;
+                    found.touched[*k as usize] = true;
+                    found.touched[other as usize] = true;
+                    if found.first.is_none_or(|(pair, _)| [*k, other] < pair) {
+                        found.first = Some(([*k, other], at));
+                    }
+                }
+            },
+        );
+    }
+}
+
 /// A point where an edge of one triangle crosses the interior of the other by more than `tolerance` \[m\], or
 /// where two triangles in one plane overlap.
 fn meet(p: &[Vector3; 3], q: &[Vector3; 3], tolerance: f64) -> Option<Vector3> {

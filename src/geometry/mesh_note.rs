@@ -25,9 +25,20 @@ pub enum MeshNote {
         /// The distance of a wrap that suffices, if no hint does \[m\].
         wrap: Option<f64>,
     },
-    /// A filling has another volume than the mesh encloses, by more than coarse edges explain.
+    /// A filling has another volume than the mesh encloses.
     Volume {
         /// The volume of the filling over that of the mesh, minus 1 [-].
+        error: f64,
+        /// Edge length of the filling \[m\].
+        spacing: f64,
+        /// The number of tetrahedra.
+        tets: usize,
+        /// A resolution hint that suffices \[m\].
+        hint: Option<f64>,
+    },
+    /// A wrap has another volume than the closed parts of the mesh.
+    Closed {
+        /// The volume of the wrap over that of the parts, minus 1 [-].
         error: f64,
     },
     /// A filling does not follow the surface as closely as requested.
@@ -91,12 +102,28 @@ impl std::fmt::Display for MeshNote {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Repaired { repairs } => write!(f, "the mesh was repaired: {repairs}"),
-            Self::Volume { error } => {
+            Self::Volume { error, spacing, tets, hint } => {
                 let (percent, more) = (100.0 * error.abs(), if *error > 0.0 { "more" } else { "less" });
                 write!(
                     f,
-                    "the filling has {percent:.0} % {more} volume than the mesh encloses; look at it with `isobar mesh FILE \
-                     --preview FILE.png`, and give a smaller mesh_resolution_hint"
+                    "the filling ({tets} tetrahedra of {spacing:.2e} m) has {percent:.1} % {more} volume than the mesh encloses; "
+                )?;
+                match hint {
+                    Some(hint) => write!(f, "a mesh_resolution_hint of {hint:.1e} m suffices"),
+                    None => write!(
+                        f,
+                        "no mesh_resolution_hint within the limit of tetrahedra suffices: its walls are too thin, so declare \
+                         the mesh rigid, or split it into convex pieces"
+                    ),
+                }
+            }
+            Self::Closed { error } => {
+                let (percent, more) = (100.0 * error.abs(), if *error > 0.0 { "more" } else { "less" });
+                write!(
+                    f,
+                    "the wrap has {percent:.1} % {more} volume than the closed parts of the mesh: it closed holes or cavities, or \
+                     thickened thin parts; look at it with `isobar mesh FILE --wrap DISTANCE --preview FILE.png`, or fill the \
+                     mesh without a wrap"
                 )
             }
             Self::LeftOut { at, distance, spacing, area, hint, wrap } => {

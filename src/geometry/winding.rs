@@ -104,8 +104,12 @@ impl<'a> Winding<'a> {
     /// Calls `part` with y, z and the two ends in x of each part of a line along x with a positive winding
     /// number, on `lines` times `lines` lines through the bounds. Returns the size of the box around a line
     /// \[m\].
-    fn parts_inside(&self, lines: usize, mut part: impl FnMut(f64, f64, [f64; 2])) -> Vector3 {
-        let bounds = self.bvh.bounds();
+    fn parts_inside(&self, lines: usize, part: impl FnMut(f64, f64, [f64; 2])) -> Vector3 {
+        self.parts_within(&self.bvh.bounds(), lines, part)
+    }
+
+    /// The same on lines through a given box.
+    fn parts_within(&self, bounds: &Aabb, lines: usize, mut part: impl FnMut(f64, f64, [f64; 2])) -> Vector3 {
         let cell = (bounds.max - bounds.min) / lines as f64;
         let mut crossings = Vec::new();
         for k in 0..lines {
@@ -149,8 +153,18 @@ impl<'a> Winding<'a> {
 
     /// The volume of the points with a positive winding number \[m³\], measured with lines.
     pub(crate) fn volume(&self) -> f64 {
+        self.volume_within(&self.bvh.bounds())
+    }
+
+    /// The same, measured with lines through a given box.
+    pub(crate) fn volume_within(&self, bounds: &Aabb) -> f64 {
         let mut length = 0.0;
-        let cell = self.parts_inside(VOLUME_LINES, |_, _, [from, to]| length += to - from);
+        let cell = self.parts_within(bounds, VOLUME_LINES, |_, _, [from, to]| length += to - from);
         length * cell.y * cell.z
+    }
+
+    /// The box around the triangles.
+    pub(crate) fn bounds(&self) -> Aabb {
+        self.bvh.bounds()
     }
 }

@@ -4,6 +4,7 @@ mod defects;
 mod fits;
 mod forces;
 mod given;
+pub(crate) mod holes;
 mod nested;
 mod others;
 pub(crate) mod surfaces;

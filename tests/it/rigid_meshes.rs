@@ -6,6 +6,7 @@ use isobar::geometry::make::check_convex;
 use isobar::geometry::{GeometryError, RigidShape, Shape, SurfaceMesh};
 use isobar::math::{Matrix3, RigidTransform, Rotation, Vector3};
 
+use crate::fill::holes::{inside_out, joined, plate, round};
 use crate::fill::surfaces::{ball, cuboid, ell};
 use crate::worlds::{at, points_of};
 
@@ -124,5 +125,24 @@ fn convexity_is_that_of_every_vertex_and_triangle() {
             Err(error) => panic!("{error}"),
         };
         assert_eq!(found, first);
+    }
+}
+
+/// A plate with a hole that is drawn as a closed part turned inside out, whose ends lie on the faces: a peg fits
+/// through it without contact. Regression: the hole kept its lids, and the peg lay on them.
+#[test]
+fn a_peg_fits_through_a_drilled_hole() {
+    let hole = round(0.02, [-0.01, 0.01], 32, [0.003, 0.007], 0.1, true);
+    let beyond = round(0.02, [-0.03, 0.02], 32, [0.003, 0.007], 0.1, true);
+    let file = joined(plate(), &inside_out(hole));
+    for mesh in [file.clone(), inside_out(file), joined(plate(), &inside_out(beyond))] {
+        let drilled = Shape::Mesh(Arc::new(mesh));
+        let peg = Shape::Cylinder { radius: 0.018, length: 0.1 };
+        for z in [0.0, 0.0595, 0.03] {
+            let points = points_of(&drilled, &at(0.0, 0.0, 0.0), &peg, &at(0.003, 0.007, z), 1e-3);
+            assert!(points.is_empty(), "{z}: {points:?}");
+        }
+        let beside = points_of(&drilled, &at(0.0, 0.0, 0.0), &peg, &at(-0.03, -0.03, 0.0595), 1e-3);
+        assert!(!beside.is_empty());
     }
 }

@@ -38,7 +38,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         if arguments.skip_unreadable_meshes { OnUnreadableMesh::WarnAndSkip } else { OnUnreadableMesh::Error };
     let xacro_arguments = arguments.xacro_arguments.clone();
     let options = LoadOptions { on_unreadable_collision_mesh, xacro_arguments, ..LoadOptions::default() };
+    let waiting = super::waiting::Waiting::new(format!("loading {}", arguments.file.display()));
     let robot = load_file(&arguments.file, &packages, &options)?;
+    drop(waiting);
     print_line!("{}", report(&robot).trim_end());
     Ok(())
 }

@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use isobar::geometry::Aabb;
 use isobar::geometry::fill::{FieldScale, FillSettings, Filling, fill};
+use isobar::geometry::{Aabb, MeshNote};
 use isobar::io::mesh_files::{self, MeshData};
 use isobar::math::Vector3;
 use isobar::picture;
@@ -100,7 +100,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         pressure_field: arguments.pressure_field.into(),
     };
     let start = Instant::now();
+    let waiting = super::waiting::Waiting::new(format!("filling {}", arguments.file.display()));
     let filling = fill(&surface, &settings).map_err(|error| format!("{}: {error}", arguments.file.display()))?;
+    drop(waiting);
     let elapsed = start.elapsed();
     if let Some(out) = &arguments.out {
         let title = format!("{} filled by isobar", arguments.file.file_name().unwrap_or_default().to_string_lossy());
@@ -163,6 +165,11 @@ fn table(filling: &Filling, wrapped: bool, elapsed: Duration) -> String {
             (None, None) => "no hint within the limit fills it".to_owned(),
         };
         line("left out", format!("a thin part reaches {distance:.3e} m out at {at}: {way_out}"));
+    }
+    for note in filling.notes() {
+        if let MeshNote::Volume { .. } | MeshNote::Closed { .. } = note {
+            line("warning", note.to_string());
+        }
     }
     line("time", format!("{:.1} ms", 1e3 * elapsed.as_secs_f64()));
     out

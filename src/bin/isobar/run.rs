@@ -207,8 +207,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     for (name, path) in &arguments.packages {
         packages.insert(name, path);
     }
+    let waiting =
+        (!arguments.quiet).then(|| super::waiting::Waiting::new(format!("loading {}", arguments.scene.display())));
     let mut loaded =
         scene_file::load_with(&arguments.scene, &packages, &Loading { set: &arguments.set, ..Loading::default() })?;
+    drop(waiting);
     if !arguments.quiet {
         let warnings = if arguments.all_warnings { loaded.warnings.clone() } else { loaded.short_warnings() };
         warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));

@@ -23,7 +23,7 @@ pub use quality::{FillQuality, dihedral_range, volume};
 use super::cells::find_defect;
 use super::intersections::find_intersections;
 use super::mesh_measure::{area, boundary, boundary_faces, centroid};
-use super::surface_check::{CheckedSurface, Position, SurfaceReport, check_surface, soup};
+use super::surface_check::{CheckedSurface, Position, Soup, SurfaceReport, check_surface, soup};
 use super::surface_distance::SurfaceDistance;
 use super::winding::{Crossing, Winding};
 use super::{Aabb, MeshNote, SurfaceMesh, VolumeMesh};
@@ -53,6 +53,14 @@ const MISS_MAX: f64 = 1.5;
 /// A filling whose volume is off by more than this share is too coarse: a lattice whose edges are as long as
 /// the radius of a ball leaves out 14 % of the ball. [-]
 const VOLUME_ERROR_MAX: f64 = 0.15;
+/// A filling whose volume is off by more than this share gets a note. [-]
+const NOTED_VOLUME_ERROR: f64 = 0.01;
+/// Walls thinner than this many edge lengths may have slits. [-]
+const SLIT_SPACING: f64 = 2.0;
+/// A hint of this share of a wall's thickness leaves no slits. [-]
+const SLIT_HINT: f64 = 0.7;
+/// A wrap whose volume differs by more than this share from that of the closed parts gets a note. [-]
+const CLOSED_VOLUME_ERROR: f64 = 0.02;
 /// Without a hint, the lattice is refined while the volume is off by more than this share. [-]
 const DEFAULT_VOLUME_ERROR_MAX: f64 = 0.01;
 /// From this number of tetrahedra on, the lattice is not refined for the volume alone.
@@ -182,6 +190,9 @@ pub struct Filling {
     pub sufficient_hint: Option<f64>,
     /// Whether the surface was wrapped.
     pub is_wrap: bool,
+    /// The volume of a wrap over that of the parts of the mesh, if these are closed, minus 1; `None` if they
+    /// agree [-].
+    pub closed: Option<f64>,
     /// The area of all triangles of the surface \[m²\].
     pub area: f64,
     /// The quality of the filling.
@@ -229,8 +240,14 @@ impl Filling {
         let wrap = self.sufficient_wrap();
         let left_out =
             self.left_out().map(|(at, distance)| MeshNote::LeftOut { at, distance, spacing, area, hint, wrap });
-        let error = self.quality.volume_error;
-        let wrong_volume = (error.abs() > VOLUME_ERROR_MAX).then_some(MeshNote::Volume { error });
+        let (error, tets) = (self.quality.volume_error, self.mesh.tets.len());
+        let wrong_volume = (error.abs() > self.volume_error_max()).then_some(MeshNote::Volume {
+            error,
+            spacing,
+            tets,
+            hint: self.volume_hint(),
+        });
+        let closed = self.closed.map(|error| MeshNote::Closed { error });
         let miss = self.miss();
         let off = self.surface_tolerance.filter(|_| self.is_off()).map(|tolerance| MeshNote::Off {
             distance: miss,
@@ -238,7 +255,31 @@ impl Filling {
             tolerance,
             spacing,
         });
-        left_out.into_iter().chain(wrong_volume).chain(off)
+        left_out.into_iter().chain(wrong_volume).chain(closed).chain(off)
+    }
+
+    /// The share of the volume by which the filling may be off without a note. The volume of a wrap and of
+    /// united parts is measured less closely than that of a closed surface. [-]
+    fn volume_error_max(&self) -> f64 {
+        let is_united = self.surface.intersections > 0 || self.surface.shared_edges > 0;
+        match (self.is_wrap, is_united) {
+            (true, _) => VOLUME_ERROR_MAX,
+            (false, true) => 2.0 * NOTED_VOLUME_ERROR,
+            (false, false) => NOTED_VOLUME_ERROR,
+        }
+    }
+
+    /// A resolution hint with which the volume is off by less than [`NOTED_VOLUME_ERROR`] \[m\]; `None` if it
+    /// would exceed the limit of tetrahedra.
+    pub fn volume_hint(&self) -> Option<f64> {
+        let enclosed = self.quality.volume / (1.0 + self.quality.volume_error);
+        let thickness = 2.0 * enclosed / self.area;
+        // The error of chords falls with the square of the edges, and that of slits ends when two fit in a wall.
+        let chords = 0.8 * (NOTED_VOLUME_ERROR / self.quality.volume_error.abs()).sqrt() * self.spacing;
+        let hint = if thickness < SLIT_SPACING * self.spacing { chords.min(SLIT_HINT * thickness) } else { chords };
+        let rounded = 10_f64.powf(hint.log10().floor() - 1.0);
+        let hint = (hint / rounded).floor() * rounded;
+        (TETS_PER_CELL * enclosed / hint.powi(3) < LIMIT_SHARE * HINTED_TETS_MAX as f64).then_some(hint)
     }
 
     /// Whether the filling misses the surface by more than a given tolerance.
@@ -261,13 +302,24 @@ pub fn fill(surface: &SurfaceMesh, settings: &FillSettings) -> Result<Filling, F
     match settings.wrap {
         None => fill_checked(&check_surface(surface)?, settings),
         Some(distance) if distance > 0.0 && distance.is_finite() => {
-            let soup = soup(surface)?;
+            // Parts that are closed have an inside, with the holes drawn in them.
+            let checked = check_surface(surface).ok();
+            let soup = match &checked {
+                Some(checked) if checked.report.holes > 0 => {
+                    Soup { mesh: checked.mesh.clone(), report: checked.report }
+                }
+                _ => soup(surface)?,
+            };
             let wrap = Wrap::new(&soup, distance);
             let (sides, bounds) = (Sides::Wrap(&wrap), wrap.bounds());
             let enclosed = wrap.volume();
             let report = SurfaceReport { sheets: wrap.sheets(), ..soup.report };
             let measure = Measure::new(&soup.mesh, &sides, enclosed, bounds, settings);
-            fill_within(&measure, report, settings)
+            let mut filling = fill_within(&measure, report, settings)?;
+            let drawn = checked.map(|checked| checked.second_moments().0).filter(|drawn| *drawn > 0.0);
+            let error = drawn.map(|drawn| filling.quality.volume / drawn - 1.0);
+            filling.closed = error.filter(|error| error.abs() > CLOSED_VOLUME_ERROR);
+            Ok(filling)
         }
         Some(value) => Err(FillError::Hint { what: "distance of the wrap", value }),
     }
@@ -343,6 +395,7 @@ fn fill_within(measure: &Measure, surface: SurfaceReport, settings: &FillSetting
                     sufficient_hint,
                     is_wrap: settings.wrap.is_some(),
                     surface,
+                    closed: None,
                     area: area(measure.surface),
                     quality,
                 };

@@ -72,7 +72,9 @@ impl<'a> Wrap<'a> {
         };
         let edge_max = part_edge(mesh, thickness);
         let (mut parts, mut triangles) = (Vec::new(), 0);
-        for triangle in &mesh.triangles {
+        // The lids of holes that could not be cut bound nothing.
+        let examined = if soup.report.uncut > 0 { &[] } else { mesh.triangles.as_slice() };
+        for triangle in examined {
             let before = parts.len();
             push_sheets(corners(triangle), edge_max, DIVISIONS_MAX, &is_sheet, &mut parts);
             triangles += usize::from(parts.len() > before);

@@ -8,6 +8,7 @@
 //! outside in.
 
 mod close;
+mod cut;
 mod defect;
 mod loose;
 mod nest;
@@ -21,7 +22,7 @@ pub use defect::{Position, SurfaceDefect};
 pub use report::{Intersection, SurfaceReport};
 pub(crate) use soup::{Soup, soup};
 
-use super::intersections::find_intersections;
+use super::intersections::{add_at_common_vertices, find_intersections};
 use super::mesh::{SurfaceMesh, check_indices, check_vertices};
 use super::mesh_measure::second_moments;
 use super::winding::Winding;
@@ -74,16 +75,37 @@ pub fn check_surface(mesh: &SurfaceMesh) -> Result<CheckedSurface, SurfaceDefect
     loose::leave_out_loose(&mut work);
     close::close_holes(&mut work)?;
     weld::flatten(&mut work)?;
-    let intersections = find_intersections(&work.vertices, &work.triangles);
+    let mut intersections = find_intersections(&work.vertices, &work.triangles);
+    let components = orient::components(&mut work);
+    if components.len() > 1 {
+        let part_of = orient::part_of(&components, work.triangles.len());
+        add_at_common_vertices(&mut intersections, &work.vertices, &work.triangles, &part_of);
+    }
     work.report.intersections = intersections.count;
     work.report.intersection = intersections.first.map(|(pair, at)| Intersection {
         triangles: pair.map(|triangle| work.source[triangle as usize]),
         at: Position(at),
     });
     let touched: Vec<bool> = intersections.touched.iter().zip(&intersections.rests).map(|(a, b)| *a || *b).collect();
-    nest::nest(&mut work, &touched)?;
-    let meets_itself = touched.contains(&true);
+    nest::nest(&mut work, &touched, components)?;
+    let mut meets_itself = touched.contains(&true);
+    if work.report.holes > 0 {
+        meets_itself = !open_holes(&mut work);
+    }
     let is_simple = !meets_itself && work.report.shared_edges == 0 && !weld::has_flat(&work);
     let report = work.report;
     Ok(CheckedSurface { mesh: SurfaceMesh { vertices: work.vertices, triangles: work.triangles }, report, is_simple })
+}
+
+/// Removes the lids of holes that are drawn as closed parts. Returns whether it could; the surface then meets
+/// itself nowhere.
+fn open_holes(work: &mut Work) -> bool {
+    if !cut::cut(work) {
+        work.report.uncut = work.report.holes;
+        return false;
+    }
+    work.report.shared_edges = work.edges().chunk_by(|x, y| x.0 == y.0).filter(|same| same.len() > 2).count();
+    work.report.intersections = 0;
+    work.report.intersection = None;
+    true
 }

@@ -1,6 +1,7 @@
 //! The nesting of components: the outermost ones enclose material, those inside them bound cavities, and so
 //! on inward.
 
+use super::cut::{self, Roles};
 use super::defect::SurfaceDefect;
 use super::work::Work;
 use super::{orient, weld};
@@ -32,6 +33,11 @@ struct Part {
     touches: bool,
     turned: bool,
     is_cavity: bool,
+    /// Whether it intersects another one, is turned against the bodies of the file, and goes through one or
+    /// ends on its faces; `None` if that is not known.
+    goes_through: Option<bool>,
+    /// Whether it is a cavity that reaches out of the material or ends on its surface.
+    is_hole: bool,
     /// Whether it adds nothing to the material and is left out.
     buried: bool,
 }
@@ -50,19 +56,32 @@ struct Surroundings {
 /// cavity if the outer one had to be turned, so that a hollow body that is entirely inside out is corrected.
 /// Otherwise it adds nothing to the material and is left out, unless it intersects another component
 /// (`touched`, for each triangle).
-pub(super) fn nest(work: &mut Work, touched: &[bool]) -> Result<(), SurfaceDefect> {
+pub(super) fn nest(work: &mut Work, touched: &[bool], components: Vec<Vec<usize>>) -> Result<(), SurfaceDefect> {
     let mut parts = Vec::new();
-    for triangles in orient::components(work) {
+    for triangles in components {
         let volume = orient::enclosed(work, &triangles)?;
         let bounds = triangles
             .iter()
             .map(|triangle| Aabb::around(&work.corners(*triangle)))
             .fold(Aabb::EMPTY, |bounds, other| bounds.union(&other));
         let touches = triangles.iter().any(|triangle| touched[*triangle]);
-        parts.push(Part { triangles, volume, bounds, touches, turned: false, is_cavity: false, buried: false });
+        parts.push(Part {
+            triangles,
+            volume,
+            bounds,
+            touches,
+            turned: false,
+            is_cavity: false,
+            goes_through: None,
+            is_hole: false,
+            buried: false,
+        });
     }
     work.report.components = parts.len();
     parts.sort_by(|a, b| b.volume.abs().total_cmp(&a.volume.abs()));
+    find_holes(work, &mut parts);
+    // A drill may be larger than the plate that it goes through.
+    parts.sort_by_key(|part| part.goes_through == Some(true));
     // Most meshes have one part, or parts side by side.
     let nested = (0..parts.len()).any(|k| parts[..k].iter().any(|other| other.bounds.overlaps(&parts[k].bounds)));
     let mesh = if nested {
@@ -75,12 +94,15 @@ pub(super) fn nest(work: &mut Work, touched: &[bool]) -> Result<(), SurfaceDefec
         let surroundings = around.as_ref().map(|around| around.of(k, &parts));
         let Surroundings { in_material, holder_turned } = surroundings.unwrap_or_default();
         let part = &mut parts[k];
-        part.is_cavity = in_material && (part.volume < 0.0 || holder_turned);
+        part.is_cavity = part.goes_through.unwrap_or(in_material && (part.volume < 0.0 || holder_turned));
+        part.is_hole = part.is_cavity && part.touches;
         part.turned = part.is_cavity == (part.volume > 0.0);
         part.buried = in_material && !part.is_cavity && !part.touches;
     }
     let cavities = || (0..parts.len()).filter(|k| parts[*k].is_cavity);
     work.report.cavities = cavities().count();
+    work.report.holes = parts.iter().filter(|part| part.is_hole).count();
+    work.report.doubtful = parts.iter().filter(|part| part.goes_through == Some(false)).count();
     if let Some(around) = &around {
         work.report.filled_cavities = cavities().filter(|k| around.fills(*k, &parts)).count();
     }
@@ -95,6 +117,25 @@ pub(super) fn nest(work: &mut Work, touched: &[bool]) -> Result<(), SurfaceDefec
     work.report.buried = buried().count();
     weld::compact(work);
     Ok(())
+}
+
+/// Finds the holes among parts that intersect others, if some of these are inside out.
+fn find_holes(work: &Work, parts: &mut [Part]) {
+    let has = |sign: f64| parts.iter().any(|part| part.touches && part.volume * sign > 0.0);
+    if !(has(1.0) && has(-1.0)) {
+        return;
+    }
+    let mesh = SurfaceMesh { vertices: work.vertices.clone(), triangles: work.triangles.clone() };
+    let mut part_of = vec![0; mesh.triangles.len()];
+    for (k, part) in parts.iter().enumerate() {
+        part.triangles.iter().for_each(|triangle| part_of[*triangle] = k);
+    }
+    // Parts that touch nothing do not matter here.
+    let volumes: Vec<f64> = parts.iter().map(|part| if part.touches { part.volume } else { 0.0 }).collect();
+    let Some(Roles { main, holes }) = cut::roles(&mesh, &part_of, &volumes) else { return };
+    for (part, is_hole) in parts.iter_mut().zip(holes).filter(|(part, _)| part.touches && part.volume * main < 0.0) {
+        part.goes_through = Some(is_hole);
+    }
 }
 
 /// Finds the surroundings of components with lines through them.

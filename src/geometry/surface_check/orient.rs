@@ -76,6 +76,15 @@ pub(super) fn patches(work: &Work) -> Vec<Patch> {
         .collect()
 }
 
+/// The number of the component of each of `count` triangles.
+pub(super) fn part_of(components: &[Vec<usize>], count: usize) -> Vec<usize> {
+    let mut part_of = vec![0; count];
+    for (k, triangles) in components.iter().enumerate() {
+        triangles.iter().for_each(|triangle| part_of[*triangle] = k);
+    }
+    part_of
+}
+
 /// The triangles of each component, that is, the triangles that are connected by edges.
 pub(super) fn components(work: &mut Work) -> Vec<Vec<usize>> {
     let edges = work.edges();

@@ -23,6 +23,14 @@ pub struct SurfaceReport {
     pub cavities: usize,
     /// Cavities in which parts overlap: the material of one is taken away, that of another stays.
     pub filled_cavities: usize,
+    /// Components that are inside out and partly in another: holes that stick out of it or end on its faces.
+    pub holes: usize,
+    /// Triangles over such holes that were removed, at least in part: they bound nothing.
+    pub lids: usize,
+    /// Such holes that could not be cut, so that their lids remain.
+    pub uncut: usize,
+    /// Components that are inside out and partly in another without going through it: they were turned.
+    pub doubtful: usize,
     /// Components that were left out because they lie inside the material of another.
     pub buried: usize,
     /// Open parts that were left out because they lie inside a closed one.
@@ -60,6 +68,16 @@ impl SurfaceReport {
             (self.turned, "triangles turned to agree with their neighbours"),
             (self.inverted, "components turned inside out"),
             (self.buried, "components inside the material of others left out"),
+            (self.holes, "parts that are inside out and reach out of others taken as holes in them"),
+            (self.lids, "triangles of lids over holes removed or cut"),
+            (
+                self.uncut,
+                "holes keep their lids, which a filling does not feel, but a rigid mesh does (`isobar mesh FILE --wrap 1mm` and `wrap: 0.001` open them, or subtract them in the program that drew them)",
+            ),
+            (
+                self.doubtful,
+                "parts that are inside out and end in others taken as bodies (a hole goes through, or ends on the faces)",
+            ),
             (self.loose, "open parts inside closed ones left out"),
             (self.closed_holes, "small holes closed"),
             (

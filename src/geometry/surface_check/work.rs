@@ -23,6 +23,11 @@ impl Work {
             report: SurfaceReport { triangles_given: mesh.triangles.len(), ..SurfaceReport::default() },
         }
     }
+    /// Adds a triangle that comes from the given triangle `source`.
+    pub(super) fn push(&mut self, triangle: [u32; 3], source: u32) {
+        self.triangles.push(triangle);
+        self.source.push(source);
+    }
     /// Half the cross product of two edges of a triangle: its area along its normal \[m²\].
     pub(super) fn area_vector(&self, triangle: usize) -> Vector3 {
         let [a, b, c] = self.corners(triangle);
