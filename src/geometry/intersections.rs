@@ -61,9 +61,9 @@ pub(crate) fn find_intersections(vertices: &[Vector3], triangles: &[[u32; 3]]) -
     found
 }
 
-/// Adds the pairs of triangles of different parts with one common vertex that intersect or overlap in a plane.
-/// `part_of` has the part of each triangle. Parts that share a vertex are for example two cylinders whose ends
-/// have the same centre.
+/// Adds the pairs of triangles of different parts with one common vertex that intersect or overlap in a
+/// plane. `part_of` has the part of each triangle. Parts that share a vertex are for example two cylinders
+/// whose ends have the same centre.
 pub(crate) fn add_at_common_vertices(
     found: &mut Intersections,
     vertices: &[Vector3],

@@ -128,8 +128,8 @@ fn convexity_is_that_of_every_vertex_and_triangle() {
     }
 }
 
-/// A plate with a hole that is drawn as a closed part turned inside out, whose ends lie on the faces: a peg fits
-/// through it without contact. Regression: the hole kept its lids, and the peg lay on them.
+/// A plate with a hole that is drawn as a closed part turned inside out, whose ends lie on the faces: a peg
+/// fits through it without contact. Regression: the hole kept its lids, and the peg lay on them.
 #[test]
 fn a_peg_fits_through_a_drilled_hole() {
     let hole = round(0.02, [-0.01, 0.01], 32, [0.003, 0.007], 0.1, true);

@@ -1,4 +1,5 @@
-//! Holes that are drawn as closed parts turned inside out: they are cut, or the surface keeps its right inside.
+//! Holes that are drawn as closed parts turned inside out: they are cut, or the surface keeps its right
+//! inside.
 
 use std::f64::consts::{FRAC_PI_4, TAU};
 
@@ -8,8 +9,8 @@ use isobar::geometry::surface_check::check_surface;
 use isobar::geometry::{MeshNote, SurfaceMesh};
 use isobar::math::{Rotation, Vector3};
 
-/// A prism of `n` sides about z between two heights [m], about (x, y) and turned by an angle. Its ends are fans
-/// about their centre or about a corner.
+/// A prism of `n` sides about z between two heights [m], about (x, y) and turned by an angle. Its ends are
+/// fans about their centre or about a corner.
 pub(crate) fn round(radius: f64, z: [f64; 2], n: u32, at: [f64; 2], turn: f64, centered: bool) -> SurfaceMesh {
     let mut mesh = SurfaceMesh::default();
     for height in z {
@@ -96,8 +97,8 @@ fn bodies(n: u32, centered: bool) -> Vec<(&'static str, SurfaceMesh, Option<f64>
     ]
 }
 
-/// The same file as drawn, rounded to single precision, drawn in millimetres, turned, inside out, and smaller and
-/// larger.
+/// The same file as drawn, rounded to single precision, drawn in millimetres, turned, inside out, and smaller
+/// and larger.
 fn variants(mesh: &SurfaceMesh) -> Vec<(&'static str, SurfaceMesh, f64)> {
     let millimetres = moved(single(moved(mesh.clone(), |v| v * 1e3)), |v| v * 1e-3);
     let turn = Rotation::new(Vector3::new(0.3, 0.5, 0.2));
@@ -112,9 +113,9 @@ fn variants(mesh: &SurfaceMesh) -> Vec<(&'static str, SurfaceMesh, f64)> {
     ]
 }
 
-/// Every hole is cut: the surface is simple, and its volume is that of the closed form. Where rounding prevents
-/// the cut, which is said, the inside is right all the same. Regression: a tube kept its lids, and a file that is
-/// inside out had up to twice its volume.
+/// Every hole is cut: the surface is simple, and its volume is that of the closed form. Where rounding
+/// prevents the cut, which is said, the inside is right all the same. Regression: a tube kept its lids, and a
+/// file that is inside out had up to twice its volume.
 #[test]
 fn holes_are_cut_in_every_file() {
     let (mut count, mut uncut) = (0, 0);
@@ -144,8 +145,8 @@ fn holes_are_cut_in_every_file() {
     assert!(count >= 300 && uncut <= count / 20, "{uncut} of {count} are not cut");
 }
 
-/// Drilled bodies are filled to within 1 %, or a note has the loss and a hint that suffices; wraps leave the holes
-/// open. Regression: tubes were refused, their wraps were solid, and losses below 15 % were silent.
+/// Drilled bodies are filled to within 1 %, or a note has the loss and a hint that suffices; wraps leave the
+/// holes open. Regression: tubes were refused, their wraps were solid, and losses below 15 % were silent.
 #[test]
 fn drilled_bodies_are_filled_and_wrapped() {
     for (name, mesh, volume) in bodies(16, true) {
@@ -175,8 +176,8 @@ fn drilled_bodies_are_filled_and_wrapped() {
     }
 }
 
-/// A tube with a hint as long as its wall is thick loses volume through slits: the note has the loss and a hint that
-/// suffices. Regression: 13.5 % were lost in silence.
+/// A tube with a hint as long as its wall is thick loses volume through slits: the note has the loss and a
+/// hint that suffices. Regression: 13.5 % were lost in silence.
 #[test]
 fn lost_volume_is_noted_with_a_hint() {
     let mesh = joined(

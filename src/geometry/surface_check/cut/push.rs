@@ -1,11 +1,11 @@
 //! Moves ends of holes that lie on faces a little outward.
 //!
-//! Rounding may prevent a division where two faces lie in nearly one plane. A hole whose end is outside the body
-//! is the same hole, and no face of it lies on another one.
+//! Rounding may prevent a division where two faces lie in nearly one plane. A hole whose end is outside the
+//! body is the same hole, and no face of it lies on another one.
 
 use std::collections::BTreeMap;
 
-use super::ASIDE;
+use super::divide::ASIDE;
 use crate::geometry::SurfaceMesh;
 use crate::geometry::winding::Winding;
 use crate::math::Vector3;
@@ -15,8 +15,8 @@ const PUSH: f64 = 3e-5;
 /// Normals whose dot product is larger belong to one face. [-]
 const SAME_FACE: f64 = 0.99;
 
-/// The mesh with such ends moved, and whether each part had one. `volumes` holds the signed volume of each part
-/// \[m³\], and bodies have the sign `main`.
+/// The mesh with such ends moved, and whether each part had one. `volumes` holds the signed volume of each
+/// part \[m³\], and bodies have the sign `main`.
 pub(super) fn pushed(mesh: &SurfaceMesh, part_of: &[usize], volumes: &[f64], main: f64) -> (SurfaceMesh, Vec<bool>) {
     let winding = Winding::new(mesh);
     let bounds = winding.bounds();

@@ -1,13 +1,14 @@
 //! Which of two parts that go through each other is a body, and which a hole in it.
 //!
-//! A file may be inside out as a whole, so that the sign of a part's volume does not tell. A hole goes through
-//! the body, or ends on its faces: outside the body its surface has no piece, or more pieces than inside, or it
-//! has a whole end on a face. A part that only ends in another one, like a peg or a handle, may as well be a body
-//! that was turned by mistake.
+//! A file may be inside out as a whole, so that the sign of a part's volume does not tell. A hole goes
+//! through the body, or ends on its faces: outside the body its surface has no piece, or more pieces than
+//! inside, or it has a whole end on a face. A part that only ends in another one, like a peg or a handle, may
+//! as well be a body that was turned by mistake.
 
 use std::collections::BTreeMap;
 
-use super::{Division, TOLERANCES, push};
+use super::divide::{Division, TOLERANCES};
+use super::push;
 use crate::geometry::SurfaceMesh;
 use crate::geometry::winding::{Crossing, Winding};
 use crate::math::Vector3;
@@ -31,8 +32,8 @@ enum Place {
     On,
 }
 
-/// Finds the holes among parts, of which `part_of` has the one of each triangle, and `volumes` the signed volume
-/// or zero for those that do not matter \[m³\]. `None` if the surface cannot be cut.
+/// Finds the holes among parts, of which `part_of` has the one of each triangle, and `volumes` the signed
+/// volume or zero for those that do not matter \[m³\]. `None` if the surface cannot be cut.
 pub(in super::super) fn roles(mesh: &SurfaceMesh, part_of: &[usize], volumes: &[f64]) -> Option<Roles> {
     let divided = |mesh: &SurfaceMesh| TOLERANCES.iter().find_map(|tolerance| Division::new(mesh, *tolerance));
     let plain = divided(mesh);
