@@ -1,4 +1,4 @@
-//! What a filling says about itself: pressures, parts that were left out, lost volume.
+//! Notes of a filling: pressures, parts that were left out, lost volume.
 
 use super::{
     Filling, HINTED_TETS_MAX, LIMIT_SHARE, MISS_MAX, MISSED_AREA_MAX, NOTED_VOLUME_ERROR, SLIT_HINT, SLIT_SPACING,

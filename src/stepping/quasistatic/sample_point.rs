@@ -50,6 +50,10 @@ pub(super) struct SamplePoint {
     pub(super) end: Data,
 }
 
+/// The velocities with which the middle of a step was found and their change along a column, and those with
+/// which the weights of its end were found.
+pub(super) type FoundWith<'a> = (Option<(&'a [f64], &'a [f64])>, Option<&'a [f64]>);
+
 impl SamplePoint {
     /// Copies the command, with the held position for each joint without a position command.
     pub(super) fn prepare(&mut self, command: &JointCommand, impedances: &Impedances) {
@@ -71,7 +75,7 @@ impl SamplePoint {
         impedances: &Impedances,
         (column, increment): (usize, f64),
         handles: &[Handle],
-        (middle, end): (Option<(&[f64], &[f64])>, Option<&[f64]>),
+        (middle, end): FoundWith<'_>,
     ) {
         let (scene, h) = (input.scene, input.settings.step());
         let model = scene.model();

@@ -12,7 +12,6 @@ use super::field_trial::{Acceleration, Trial};
 use super::impedances::Impedances;
 use super::inertia::InertialForces;
 use super::support::{Support, concerns};
-use super::weights::WEIGHTS_SETTLED;
 use crate::geometry::{ContactSurface, PointContacts};
 use crate::math::dense::dot;
 use crate::math::{ByteReader, ByteWriter, BytesError, Vector3};
@@ -47,6 +46,8 @@ pub(super) const MIDPOINTS_MAX: u32 = 2;
 /// The fields have converged when a new linearisation moves them by less than this \[m\]: a thousandth of a
 /// newton on 1e5 N/m.
 const SETTLED: f64 = 1e-8;
+/// The weights have settled when they change by less than this fraction of the largest [-].
+const WEIGHTS_SETTLED: f64 = 1e-7;
 /// The fraction of the usual tolerances with which steps are solved for differences [-].
 const SHARPER: f64 = 1e-2;
 /// Solves do not reach smaller tolerances than this [m/s] or [-], because of rounding.

@@ -14,8 +14,6 @@ use crate::solvers::quasistatic::{ProblemDirection, QuasistaticProblem};
 use crate::stepping::input::StepInput;
 use crate::stepping::settings::QuasistaticStepping;
 
-/// The weights have settled when they change by less than this fraction of the largest [-].
-pub(super) const WEIGHTS_SETTLED: f64 = 1e-7;
 /// A change below this is rounding, in N or N m.
 const ROUNDING: f64 = 1e-12;
 /// The change of a velocity times the step for differences of weights \[rad\] or \[m\].

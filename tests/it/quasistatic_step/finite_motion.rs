@@ -48,8 +48,8 @@ fn an_arm_carries_its_weight_at_the_end_of_a_step() {
     }
 }
 
-/// A heavy arm with a slider on its link and a link that follows its first joint: the efforts are the slopes of
-/// the potential of the weights where the step ends, also with an effort limit and beside a soft ball.
+/// A heavy arm with a slider on its link and a link that follows its first joint: the efforts are the slopes
+/// of the potential of the weights where the step ends, also with an effort limit and beside a soft ball.
 #[test]
 fn other_arms_carry_their_weights() {
     for (step, soft) in [0.01, 0.1, 0.5].into_iter().flat_map(|step| [(step, false), (step, true)]) {
