@@ -343,7 +343,7 @@ pub enum Unsettled {
         /// A distance \[m\], beyond which they end.
         gap: f64,
     },
-    /// Geometries that press on each other and turn too far to use the contact points of the start.
+    /// Rigid geometries that press on each other and turn too far to use the contact points of the start.
     #[error("'{A}' and '{B}' press on each other and turn against each other by {turn:.1e} rad")]
     Turns {
         /// The first geometry.

@@ -1,12 +1,11 @@
-//! Checks of a solved quasistatic step on the pairs that carry a force: planes that act beyond their faces,
-//! and compliant bodies that turn too far against each other.
+//! A check of a solved quasistatic step: planes of contact points that act beyond their faces.
 //!
 //! A contact point that is apart at the start of a step is an infinite plane in its program. If such a plane
 //! carries a force, the two bodies must meet where the step ends. If they do not, the plane has held a body
 //! beside the face, and the step is taken in parts, each with the planes of its own start.
 
 use super::pairs::Pairs;
-use super::path::{Misjudged, PathMistake, TURN_MAX, turn_of};
+use super::path::{Misjudged, PathMistake};
 use crate::math::Vector3;
 use crate::multibody::Data;
 use crate::scene::Scene;
@@ -64,22 +63,5 @@ impl BeyondCheck {
         }
         self.data = data.or_else(|| self.data.take());
         mistake
-    }
-
-    /// Looks for one of the `pairs` with a pressure field that carries a force and turns too far.
-    pub(super) fn find_turn(
-        &mut self,
-        (scene, start, h): (&Scene, &Data, f64),
-        pairs: impl Iterator<Item = usize>,
-        mut place: impl FnMut(f64, &mut Data),
-    ) -> Option<PathMistake> {
-        let mut pairs = pairs.peekable();
-        pairs.peek()?;
-        let mut end = self.data.take().unwrap_or_else(|| Box::new(Data::new(scene.model())));
-        place(1.0, &mut end);
-        let turn = |pair: usize| turn_of(scene, &scene.contact_pairs()[pair], (start, &end), h);
-        let mistake = pairs.map(|pair| (pair, turn(pair))).find(|(_, turn)| *turn > TURN_MAX);
-        self.data = Some(end);
-        mistake.map(|(pair, turn)| PathMistake { pair, kind: Misjudged::Turns { turn } })
     }
 }

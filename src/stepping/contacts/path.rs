@@ -19,7 +19,7 @@ use crate::solvers::quasistatic::QuasistaticProblem;
 const DEEPER_MAX: f64 = 1e-4;
 /// The largest turn in one solve of two rigid geometries that press on each other \[rad\]. Beyond it, the
 /// lever arms and normals of the start no longer serve.
-pub(super) const TURN_MAX: f64 = 0.3;
+const TURN_MAX: f64 = 0.3;
 /// A cylinder touches with its side where the cosine between its axis and the normal is below this. [-]
 const ON_ITS_SIDE: f64 = 0.5;
 /// The largest turn between two poses from which the box around the path of a geometry is made \[rad\]. The
@@ -303,12 +303,6 @@ impl<'a> Motion<'a> {
             _ => turn,
         }
     }
-}
-
-/// The turn of two geometries against each other \[rad\] between two poses, with the velocities of a step of
-/// `h` \[s\] in those of the start. Turns that leave a shape as it is do not count.
-pub(super) fn turn_of(scene: &Scene, pair: &ContactPair, (start, end): (&Data, &Data), h: f64) -> f64 {
-    Motion::of(scene, pair, start, end, h).turn()
 }
 
 /// The angle between two rotations \[rad\], accurate for small angles.

@@ -261,7 +261,7 @@ impl QuasistaticContacts {
         scene: &Scene,
         start: &Data,
         problem: &QuasistaticProblem,
-        (v, impulses, patches): (&[f64], &[Vector3], &[SpatialForce]),
+        (v, impulses): (&[f64], &[Vector3]),
         mut place: impl FnMut(f64, &mut Data),
     ) -> Option<PathMistake> {
         let (active, carriers) = (&self.active, &self.carriers);
@@ -271,15 +271,7 @@ impl QuasistaticContacts {
                 Carrier::Block { .. } => None,
             })
         };
-        let mistake =
-            self.beyond.find_plane((scene, &self.start), problem, (v, impulses), cones(), &mut place).or_else(|| {
-                let presses = |number: usize| patches.get(number).is_some_and(|impulse| impulse.f != Vector3::zeros());
-                let pairs = self.active.iter().zip(&self.carriers).filter_map(|(active, carrier)| match carrier {
-                    Carrier::Block { number } if presses(*number) => Some(active.pair),
-                    _ => None,
-                });
-                self.beyond.find_turn((scene, start, problem.step), pairs, &mut place)
-            });
+        let mistake = self.beyond.find_plane((scene, &self.start), problem, (v, impulses), cones(), &mut place);
         if mistake.is_some() {
             return mistake;
         }

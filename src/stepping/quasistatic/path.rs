@@ -5,7 +5,6 @@ use super::failure::Failure;
 use super::step::QuasistaticStep;
 use crate::multibody::{Data, integrate, positions};
 use crate::stepping::input::StepInput;
-use crate::stepping::settings::UnactuatedInertia;
 
 impl QuasistaticStep {
     /// Moves the Jacobians of rigid contact to the middle of the step with the velocities `v`, if bodies turn
@@ -40,12 +39,7 @@ impl QuasistaticStep {
             integrate(scene.model(), q, v, part * h);
             positions(scene.model(), q, data);
         };
-        // Without inertia, parts of any length end where contacts hold the bodies.
-        let patches = match self.options.inertia {
-            UnactuatedInertia::None => &[],
-            _ => solver.patch_impulses(),
-        };
-        match contacts.check_path(scene, start, problem, (v, solver.contact_impulses(), patches), place) {
+        match contacts.check_path(scene, start, problem, (v, solver.contact_impulses()), place) {
             Some(misjudged) => Err(Failure::Path(misjudged)),
             None => Ok(()),
         }
