@@ -18,7 +18,6 @@ mod slopes;
 mod smoothed;
 mod step;
 mod support;
-mod weights;
 mod wrenches;
 
 pub use derivative_error::DerivativeError;
