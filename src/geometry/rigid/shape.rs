@@ -207,6 +207,7 @@ impl RigidShape {
             Kind::Sphere { radius } => *radius,
             Kind::Capsule { radius, half, .. } => radius + half * n.z.abs(),
             Kind::Cylinder { radius, half, .. } => radius * flat + half * n.z.abs(),
+            Kind::Polytope { semi_axes: Some(axes), .. } => n.component_mul(axes).norm(),
             Kind::Polytope { polytope, .. } => farthest(&polytope.vertices),
             Kind::Mesh => self.surface.as_ref().map_or(f64::INFINITY, |surface| farthest(&surface.mesh().vertices)),
         };

@@ -79,9 +79,12 @@ pub(super) fn nest(work: &mut Work, touched: &[bool], components: Vec<Vec<usize>
     }
     work.report.components = parts.len();
     parts.sort_by(|a, b| b.volume.abs().total_cmp(&a.volume.abs()));
-    find_holes(work, &mut parts);
+    let are_known = find_holes(work, &mut parts);
     // A drill may be larger than the plate that it goes through.
     parts.sort_by_key(|part| part.goes_through == Some(true));
+    for part in parts.iter_mut().filter(|part| part.goes_through == Some(true)) {
+        part.turned = part.volume > 0.0;
+    }
     // Most meshes have one part, or parts side by side.
     let nested = (0..parts.len()).any(|k| parts[..k].iter().any(|other| other.bounds.overlaps(&parts[k].bounds)));
     let mesh = if nested {
@@ -102,7 +105,11 @@ pub(super) fn nest(work: &mut Work, touched: &[bool], components: Vec<Vec<usize>
     let cavities = || (0..parts.len()).filter(|k| parts[*k].is_cavity);
     work.report.cavities = cavities().count();
     work.report.holes = parts.iter().filter(|part| part.is_hole).count();
-    work.report.doubtful = parts.iter().filter(|part| part.goes_through == Some(false)).count();
+    let is_doubtful = |part: &&Part| match part.goes_through {
+        Some(is_hole) => !is_hole,
+        None => !are_known && part.touches && part.turned && !part.is_cavity,
+    };
+    work.report.doubtful = parts.iter().filter(is_doubtful).count();
     if let Some(around) = &around {
         work.report.filled_cavities = cavities().filter(|k| around.fills(*k, &parts)).count();
     }
@@ -119,11 +126,12 @@ pub(super) fn nest(work: &mut Work, touched: &[bool], components: Vec<Vec<usize>
     Ok(())
 }
 
-/// Finds the holes among parts that intersect others, if some of these are inside out.
-fn find_holes(work: &Work, parts: &mut [Part]) {
+/// Finds the holes among parts that intersect others, if some of these are inside out. Returns whether this
+/// was possible.
+fn find_holes(work: &Work, parts: &mut [Part]) -> bool {
     let has = |sign: f64| parts.iter().any(|part| part.touches && part.volume * sign > 0.0);
     if !(has(1.0) && has(-1.0)) {
-        return;
+        return true;
     }
     let mesh = SurfaceMesh { vertices: work.vertices.clone(), triangles: work.triangles.clone() };
     let mut part_of = vec![0; mesh.triangles.len()];
@@ -132,10 +140,17 @@ fn find_holes(work: &Work, parts: &mut [Part]) {
     }
     // Parts that touch nothing do not matter here.
     let volumes: Vec<f64> = parts.iter().map(|part| if part.touches { part.volume } else { 0.0 }).collect();
-    let Some(Roles { main, holes }) = cut::roles(&mesh, &part_of, &volumes) else { return };
+    // Bodies beside those that intersect tell that the file is not inside out.
+    let is_inner = |part: &Part| {
+        let larger = parts.iter().filter(|other| other.volume.abs() > part.volume.abs());
+        larger.into_iter().any(|other| other.bounds.union(&part.bounds) == other.bounds)
+    };
+    let may_turn = !parts.iter().any(|part| !part.touches && part.volume > 0.0 && !is_inner(part));
+    let Some(Roles { main, holes }) = cut::roles(&mesh, &part_of, &volumes, may_turn) else { return false };
     for (part, is_hole) in parts.iter_mut().zip(holes).filter(|(part, _)| part.touches && part.volume * main < 0.0) {
         part.goes_through = Some(is_hole);
     }
+    true
 }
 
 /// Finds the surroundings of components with lines through them.
@@ -156,15 +171,17 @@ impl<'a> Around<'a> {
     }
 
     /// The surroundings of component `k` among the larger ones, which come first and whose orientation is
-    /// known.
+    /// known, and the holes of any size.
     fn of(&self, k: usize, parts: &[Part]) -> Surroundings {
         let (mut inside, mut holder, mut samples) = (0, None, 0);
         let mut memory = Memory::default();
         for (point, _) in self.points_inside(k, parts, SAMPLES) {
-            let larger = &self.counts(&point, parts, &mut memory)[..k];
+            let counts = self.counts(&point, parts, &mut memory);
+            let larger = &counts[..k];
             // Parts are sorted by size: the last one around the point is the smallest.
             holder = larger.iter().rposition(|count| *count != 0).or(holder);
-            let material: i32 = larger.iter().zip(parts).map(|(count, part)| part.material(*count)).sum();
+            let counted = |p: &usize| *p < k || (*p > k && parts[*p].goes_through == Some(true));
+            let material: i32 = (0..parts.len()).filter(counted).map(|p| parts[p].material(counts[p])).sum();
             inside += usize::from(material > 0);
             samples += 1;
         }

@@ -21,7 +21,7 @@ const LOOK_PART: f64 = 0.25;
 /// The largest turn of a body in a step whose way is examined \[rad\]. Of larger ones the poses of the start
 /// and the end tell too little.
 const TURN_MAX: f64 = 1.0;
-/// A turn that adds less than this share of a way is rounding [-].
+/// A turn of less than this \[rad\], or that adds less than this share of a way, is rounding [-].
 const ROUNDING: f64 = 1e-9;
 
 /// The way of the two geometries of a pair through a step.
@@ -47,12 +47,14 @@ pub(super) struct Way<'a> {
     pub(super) touch: f64,
 }
 
-/// The way that is left at a pose: the motion of the centre, seen from the other geometry [m, world], and a
-/// bound on the way that turns add to it \[m\].
+/// The way that is left at a pose: the motion of the centre, seen from the other geometry [m, world], a bound
+/// on the way that turns add to it \[m\], and four times one on the distance of the centre from its chord,
+/// which bounds the speed at which it leaves the chord \[m\].
 #[derive(Clone, Copy)]
 struct Rest {
     moved: Vector3,
     turned: f64,
+    bend: f64,
 }
 
 impl<'a> Way<'a> {
@@ -70,8 +72,13 @@ impl<'a> Way<'a> {
         let bodies = geometries.map(|geometry| [start, end].map(|data| data.X_WB[geometry.body]));
         let is_known = |(geometry, [from, to]): (&&CollisionGeometry, &[RigidTransform; 2])| {
             let turn = angle(&(to.rotation * from.rotation.inverse()));
-            let spin = path.step * start.V_WB[geometry.body].w.norm();
-            from == to && spin == 0.0 || scene.model().is_free(geometry.body) && turn.max(spin) <= TURN_MAX
+            let turn = turn.max(path.step * start.V_WB[geometry.body].w.norm());
+            let model = scene.model();
+            // Bodies that are welded to one that turns move along arcs. Meshes that are not convex may have
+            // no points at a corner that turns towards the other.
+            let is_convex = geometry.rigid.as_ref().is_none_or(|rigid| rigid.is_convex());
+            let turns = turn <= TURN_MAX && is_convex && model.free_joint(geometry.body).is_some();
+            from == to && turn == 0.0 || model.is_free(geometry.body) && (turn <= ROUNDING || turns)
         };
         if !geometries.iter().zip(&bodies).all(is_known) {
             return None;
@@ -123,7 +130,7 @@ impl<'a> Way<'a> {
         let (turn_seen, turn_from) = (turn(seen), turn(from));
         let relative = angle(&(turn_from.inverse() * turn_seen));
         let turned = if self.radius > 0.0 { relative * self.radius } else { 0.0 };
-        Rest { moved, turned: turned + self.bend(angle(&turn_seen), angle(&turn_from)) }
+        Rest { moved, turned, bend: 4.0 * self.bend(angle(&turn_seen), angle(&turn_from)) }
     }
 
     /// A bound on the distance of the centre from its chord, seen from the other geometry, if the bodies turn
@@ -183,7 +190,7 @@ impl<'a> Way<'a> {
         // A body may be near the other one inside its hull
         let nearest = points.phi.iter().copied().fold(detection, f64::min);
         most = most.max(self.share(nearest, rest.length()));
-        if rest.turned <= ROUNDING * rest.length() && nearest > self.touch {
+        if rest.turned + rest.bend <= ROUNDING * rest.length() && nearest > self.touch {
             let planes = points.phi.iter().zip(&points.normal);
             let along = planes.map(|(phi, normal)| self.share(*phi, self.approach(&rest, normal)));
             most = most.max(along.fold(1.0, f64::min).min(LOOK_PART * self.thickness / rest.length()));
@@ -215,13 +222,13 @@ impl<'a> Way<'a> {
     /// A bound on the way that the geometries approach each other along a normal from A into B \[m\].
     fn approach(&self, rest: &Rest, normal: &Vector3) -> f64 {
         let side = if self.seen == 1 { -1.0 } else { 1.0 };
-        side * normal.dot(&rest.moved) + rest.turned
+        (side * normal.dot(&rest.moved) + rest.turned).max(0.0) + rest.bend
     }
 }
 
 impl Rest {
     fn length(&self) -> f64 {
-        self.moved.norm() + self.turned
+        self.moved.norm() + self.turned + self.bend
     }
 }
 

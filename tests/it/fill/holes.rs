@@ -218,3 +218,30 @@ fn a_part_that_ends_in_another_is_a_body() {
         assert!((checked.second_moments().0 / volume - 1.0).abs() < 0.01);
     }
 }
+
+/// A piston in the bore of a plate, with clearance, is a body, also in a file that is inside out.
+#[test]
+fn a_part_in_a_drilled_hole_stays() {
+    let drill = inside_out(round(0.02, [-0.015, 0.015], 24, [0.0, 0.0], 0.0, true));
+    let piston = round(0.015, [-0.005, 0.005], 24, [0.0, 0.0], 0.0, true);
+    let drilled = joined(joined(plate(), &drill), &piston);
+    let volume = (0.1 * 0.1 - polygon(0.02, 24)) * 0.02 + 0.01 * polygon(0.015, 24);
+    for mesh in [drilled.clone(), inside_out(drilled)] {
+        let checked = check_surface(&mesh).unwrap();
+        assert_eq!((checked.report.holes, checked.report.buried), (1, 0), "{:?}", checked.report);
+        let found = checked.second_moments().0;
+        assert!((found / volume - 1.0).abs() < 1e-6, "{found} and not {volume} m3");
+    }
+}
+
+/// A plate that was turned by mistake, with a bolt through it, beside a body that is right: the bolt is no
+/// hole.
+#[test]
+fn bodies_beside_tell_that_a_file_is_not_inside_out() {
+    let bolt = round(0.01, [-0.03, 0.03], 16, [0.003, 0.007], 0.1, true);
+    let beside = moved(plate(), |p| p + Vector3::x() * 0.2);
+    let checked = check_surface(&joined(joined(inside_out(plate()), &bolt), &beside)).unwrap();
+    assert_eq!((checked.report.holes, checked.report.doubtful), (0, 1), "{:?}", checked.report);
+    let volume = 2.0 * 0.1 * 0.1 * 0.02 + 0.04 * polygon(0.01, 16);
+    assert!((checked.second_moments().0 / volume - 1.0).abs() < 0.01);
+}

@@ -101,7 +101,7 @@ impl Plane<'_> {
     fn insert(&mut self, point: u32) -> Option<()> {
         let near = self.triangles.iter().flat_map(|t| (0..3).map(|i| [t[i], t[(i + 1) % 3]]));
         let edge =
-            near.into_iter().find(|[a, b]| self.beside(*b, *a).is_some() && self.points.is_between(point, *a, *b));
+            near.into_iter().find(|[a, b]| self.points.is_between(point, *a, *b) && self.beside(*b, *a).is_some());
         if let Some([a, b]) = edge {
             self.split_edge(a, b, point);
             return Some(());

@@ -33,8 +33,9 @@ enum Place {
 }
 
 /// Finds the holes among parts, of which `part_of` has the one of each triangle, and `volumes` the signed
-/// volume or zero for those that do not matter \[m³\]. `None` if the surface cannot be cut.
-pub(in super::super) fn roles(mesh: &SurfaceMesh, part_of: &[usize], volumes: &[f64]) -> Option<Roles> {
+/// volume or zero for those that do not matter \[m³\]. The file is inside out as a whole only if `may_turn`.
+/// `None` if the surface cannot be cut.
+pub(in super::super) fn roles(mesh: &SurfaceMesh, part_of: &[usize], volumes: &[f64], may_turn: bool) -> Option<Roles> {
     let divided = |mesh: &SurfaceMesh| TOLERANCES.iter().find_map(|tolerance| Division::new(mesh, *tolerance));
     let plain = divided(mesh);
     let holes = |main: f64| {
@@ -56,10 +57,11 @@ pub(in super::super) fn roles(mesh: &SurfaceMesh, part_of: &[usize], volumes: &[
         holes.iter().filter(|is_hole| **is_hole).count() as f64 / opposite.max(1) as f64
     };
     let (for_plain, for_turned) = (share(1.0, &plain), share(-1.0, &turned));
-    // If both are as likely, the larger part is a body.
+    // A file that is inside out has no other part of its holes' sign. If both are as likely, the larger part
+    // is a body.
     let largest =
         volumes.iter().fold(0.0, |largest: f64, volume| if volume.abs() > largest.abs() { *volume } else { largest });
-    let is_plain = for_plain > for_turned || (for_plain == for_turned && largest > 0.0);
+    let is_plain = !may_turn || for_turned < 1.0 || (for_plain == 1.0 && largest > 0.0);
     Some(if is_plain { Roles { main: 1.0, holes: plain } } else { Roles { main: -1.0, holes: turned } })
 }
 
