@@ -1,5 +1,6 @@
 //! Turns contact surfaces into the faces of a patch, [Masterjohn 2022, section IV].
 
+use super::slip::Slip;
 use crate::geometry::{ContactSurface, effective_gradient};
 use crate::math::{SpatialVelocity, Vector3};
 use crate::solvers::{FaceInput, FrictionPart, PatchBlock};
@@ -115,14 +116,18 @@ fn pushing_share(surface: &ContactSurface, i: usize, size: &PatchSize) -> f64 {
 pub fn push_faces_with_rims(
     surface: &ContactSurface,
     (p_WC, size): (&Vector3, &PatchSize),
+    slip: &Slip,
     friction: FaceFriction,
     block: &mut PatchBlock,
     kept: &mut Vec<u32>,
 ) -> Discretized {
+    let (V0, step) = (block.initial_velocity(), block.step());
     let spring = |i: usize| {
         let share = pushing_share(surface, i, size);
         let own = if is_kept(surface, i) { surface.gradient(i) } else { 0.0 };
-        let Spring { stiffness, elastic_force } = Spring::of(surface, i, own.max(STIFFNESS_PART * size.gradient));
+        let Spring { stiffness, mut elastic_force } = Spring::of(surface, i, own.max(STIFFNESS_PART * size.gradient));
+        let v = slip.of(&V0.shift(&(surface.centroid[i] - p_WC)).v);
+        elastic_force += step * surface.area[i] * slip.missing_rate(surface, i, &v, own);
         (share > 0.0).then_some(Spring { stiffness: share * stiffness, elastic_force: share * elastic_force })
     };
     push_each(surface, p_WC, friction, kept, spring, block, PatchBlock::push_face)
@@ -336,6 +341,20 @@ pub fn approach_speed(surface: &ContactSurface, p_WC: &Vector3, V: &SpatialVeloc
     (0..surface.len()).map(speed).fold(0.0, f64::max)
 }
 
+/// Does the same as [`approach_speed`], but a face that moves along with a body that slides is not pressed in.
+pub fn pressing_speed(surface: &ContactSurface, p_WC: &Vector3, slip: &Slip, V: &SpatialVelocity) -> f64 {
+    let speed = |i: usize| {
+        let v = V.shift(&(surface.centroid[i] - p_WC)).v;
+        let across = -v.dot(&surface.normal[i]);
+        if !is_kept(surface, i) {
+            return across;
+        }
+        let own = surface.gradient(i);
+        across + slip.missing_rate(surface, i, &slip.of(&v), own) / own
+    };
+    (0..surface.len()).map(speed).fold(0.0, f64::max)
+}
+
 /// Does the same as [`push_faces_with_rims`] for a step that may be longer than the contact:
 /// - Every face is kept, also one whose pressure does not rise along its normal. At the rim of a box
 ///   faces come in pairs, g and -g; one without the other is a force that no motion of the step reduces.
@@ -361,6 +380,7 @@ pub fn push_faces_held(
 ) -> Discretized {
     let size = patch_size(surface).within(hold.depth_max);
     let PatchSize { depth, along, .. } = size;
+    let slip = Slip::of_patch(block, &size, surface, hold.inverse_mass, hold.fall);
     let own = |i: usize| if is_kept(surface, i) { surface.gradient(i) } else { 0.0 };
     let plane = DepthPlane::of(surface, p_WC, &size);
     let rests = hold.touches || hold.energy_before.is_some_and(|energy| energy > 0.0);
@@ -372,15 +392,17 @@ pub fn push_faces_held(
         let (p_CF, normal, area) = (surface.centroid[i] - p_WC, surface.normal[i], surface.area[i]);
         let (pressure, gradient) = (surface.pressure[i], own(i));
         let moved = hold.V_free.shift(&p_CF).v * hold.ahead;
+        let slid = slip.of(&hold.V_free.shift(&p_CF).v) * hold.ahead;
         let strong = if depth > 0.0 { pressure.min(gradient * depth) } else { pressure };
         let beside = (moved.dot(&normal).min(0.0) - moved.dot(&along)).max(0.0);
         let left = if beside < depth { 1.0 - beside / depth } else { 0.0 };
         let stiffness = area * gradient;
-        let elastic_force = area * strong + stiffness * moved.dot(&normal);
+        let elastic_force =
+            area * strong + stiffness * moved.dot(&normal) - area * slip.missing_rate(surface, i, &slid, gradient);
         let across = if rests { 1.0 - normal.dot(&along).max(0.0).powi(2) } else { 0.0 };
         let part = (1.0 - hold.share) * pushing_share(surface, i, &size) + hold.share * (1.0 - across);
         let weak = area * (pressure - strong) * left * part;
-        (Spring { stiffness, elastic_force }, weak, moved.dot(&normal))
+        (Spring { stiffness, elastic_force }, weak, (moved - slid).dot(&normal))
     };
     let lacking = if depth > 0.0 { (0..surface.len()).map(|i| face(i).1).sum::<f64>() / depth } else { 0.0 };
     let share = hold.share * (hold.step * hold.step * lacking * hold.inverse_mass / WEAK_PART).min(1.0);
@@ -411,9 +433,16 @@ pub fn push_faces_held(
             scale = (most / energy).sqrt();
         }
     }
-    let capped = |i| {
+    let V0 = block.initial_velocity();
+    let capped = |i: usize| {
         let Spring { stiffness, elastic_force } = spring(i);
-        Some(Spring { stiffness, elastic_force: elastic_force.min(0.0) + scale * elastic_force.max(0.0) })
+        let v = slip.of(&V0.shift(&(surface.centroid[i] - p_WC)).v);
+        let (area, gradient) = (surface.area[i], own(i));
+        // Stiffness beyond that of the face is not a property of its surface
+        let added = stiffness - area * gradient;
+        let slides = area * slip.missing_rate(surface, i, &v, gradient) + added * surface.normal[i].dot(&v);
+        let elastic_force = elastic_force.min(0.0) + scale * elastic_force.max(0.0) + hold.step * slides;
+        Some(Spring { stiffness, elastic_force })
     };
     push_each(surface, p_WC, friction, kept, capped, block, PatchBlock::push_face)
 }

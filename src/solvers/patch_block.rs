@@ -474,6 +474,14 @@ impl PatchBlock {
     pub fn step(&self) -> f64 {
         self.law.step
     }
+    /// Coulomb friction coefficient mu [-].
+    pub fn friction(&self) -> f64 {
+        self.law.friction
+    }
+    /// J v0: velocity of B relative to A at C at the start of the step, in world axes.
+    pub fn initial_velocity(&self) -> SpatialVelocity {
+        self.V0
+    }
     /// Number of faces.
     pub fn len(&self) -> usize {
         self.len

@@ -1,6 +1,8 @@
 //! The faces of steps that may be longer than their contact, against closed forms of their fields.
 
-use isobar::contact::{FaceFriction, Hold, PatchSize, patch_point, patch_size, push_faces_held, push_faces_with_rims};
+use isobar::contact::{
+    FaceFriction, Hold, PatchSize, Slip, patch_point, patch_size, push_faces_held, push_faces_with_rims,
+};
 use isobar::geometry::{ContactSurface, HydroelasticGeometry, HydroelasticWorkspace, Shape, contact_surface};
 use isobar::math::{RigidTransform, SpatialVelocity, Vector3};
 use isobar::solvers::{DissipationLaw, PatchBlock, PatchLaw};
@@ -106,7 +108,8 @@ fn resolved_force(surface: &ContactSurface) -> f64 {
     let mut block = empty_block();
     let p_WC = patch_point(surface).expect("faces");
     let size = patch_size(surface);
-    push_faces_with_rims(surface, (&p_WC, &size), FaceFriction::Centroid, &mut block, &mut Vec::new());
+    let slip = Slip::of_patch(&block, &size, surface, 0.0, 0.0);
+    push_faces_with_rims(surface, (&p_WC, &size), &slip, FaceFriction::Centroid, &mut block, &mut Vec::new());
     block.elastic_sums().0
 }
 

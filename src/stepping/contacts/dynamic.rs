@@ -11,7 +11,7 @@ use super::pair_memory::Query;
 use super::pairs::{ActivePatch, Pairs, origins, poses};
 use super::sleep::Sleepers;
 use crate::contact::{
-    Discretized, Hold, PatchSize, PointLoad, approach_speed, patch_size, push_faces, push_faces_held,
+    Discretized, Hold, PatchSize, PointLoad, Slip, approach_speed, patch_size, pressing_speed, push_faces, push_faces_held,
     push_faces_with_rims, push_points,
 };
 use crate::math::{SpatialVelocity, Vector3};
@@ -316,13 +316,14 @@ impl DynamicContacts {
             let (surface, kept) = self.pairs.surface_mut(index);
             let size = patch_size(surface).within(hold.depth_max);
             let PatchSize { depth, along, .. } = size;
-            let count = push_faces_with_rims(surface, (&p_WC, &size), settings.face_friction, block, kept);
+            let inverse_mass = self.columns.patch_inverse_mass(&along, momentum_matrix);
+            let slip = Slip::of_patch(block, &size, surface, inverse_mass, hold.fall);
+            let count = push_faces_with_rims(surface, (&p_WC, &size), &slip, settings.face_friction, block, kept);
             let (force, stiffness) = block.elastic_sums();
             let (surface, _) = self.pairs.surface(index);
-            let inverse_mass = self.columns.patch_inverse_mass(&along, momentum_matrix);
             let ratio = path.step * path.step * inverse_mass * stiffness.max(force / depth);
             let reach = path.step * (V.v.norm() + V.w.norm() * 2.0 * self.pairs.smaller_radius(pair, scene));
-            let slow = reach * stiffness <= force || path.step * approach_speed(surface, &p_WC, &V) <= depth;
+            let slow = reach * stiffness <= force || path.step * pressing_speed(surface, &p_WC, &slip, &V) <= depth;
             let unseen = UNSEEN * thinnest(&geometries[pair.A], &geometries[pair.B]);
             if ratio <= RESOLVED && slow && reach <= unseen && search.is_none() {
                 self.add_active(ActivePatch { pair: index, p_WC, p_WBo }, count, None);

@@ -21,6 +21,7 @@ mod rigid_force;
 mod rigid_points;
 mod rounding;
 mod sensors;
+mod sliding;
 mod speed_limits;
 mod spook;
 mod turning_bodies;
