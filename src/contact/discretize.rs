@@ -198,6 +198,8 @@ pub struct Hold {
     pub touches: bool,
     /// The elastic energy of the patch at the end of the previous step \[J\]; `None` in the first step.
     pub energy_before: Option<f64>,
+    /// The sum of the normal impulses of the patch in the last step [N s].
+    pub impulse_before: f64,
     /// The speed that a body gains in free fall during the step [m/s]: bodies whose overlap is not due to a
     /// load separate at no more than this speed.
     pub fall: f64,
@@ -380,7 +382,7 @@ pub fn push_faces_held(
 ) -> Discretized {
     let size = patch_size(surface).within(hold.depth_max);
     let PatchSize { depth, along, .. } = size;
-    let slip = Slip::of_patch(block, &size, surface, hold.inverse_mass, hold.fall);
+    let slip = Slip::of_patch(&size, block.friction(), hold.inverse_mass, hold.impulse_before, hold.fall);
     let own = |i: usize| if is_kept(surface, i) { surface.gradient(i) } else { 0.0 };
     let plane = DepthPlane::of(surface, p_WC, &size);
     let rests = hold.touches || hold.energy_before.is_some_and(|energy| energy > 0.0);

@@ -10,5 +10,5 @@ pub use discretize::{
     pressing_speed, push_faces, push_faces_about, push_faces_held, push_faces_with_rims,
 };
 pub use material::{CombinedMaterial, Compliance, ContactMaterial, ContactProperties, PointProperties};
-pub use slip::Slip;
 pub use points::{NEAR_RIGID_BETA, PointLoad, RECOVERY_SPEED_MAX, mean_point, push_points};
+pub use slip::Slip;

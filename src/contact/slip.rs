@@ -12,7 +12,6 @@
 use super::discretize::PatchSize;
 use crate::geometry::ContactSurface;
 use crate::math::Vector3;
-use crate::solvers::PatchBlock;
 
 /// A face whose normal is nearer to that of its patch than this sine does not lean [-].
 const LEANS: f64 = 1e-7;
@@ -71,19 +70,12 @@ pub struct Slip {
 }
 
 impl Slip {
-    /// The slip of the patch `surface` with the step and the friction of `block`. `inverse_mass` \[1/kg\] is
-    /// that of the bodies, and `fall` \[m/s\] the speed that gravity adds in the step. Friction takes at most
-    /// mu (h w sum fe0 + fall) of it, the force at the start and the load of the step.
-    pub fn of_patch(
-        block: &PatchBlock,
-        size: &PatchSize,
-        surface: &ContactSurface,
-        inverse_mass: f64,
-        fall: f64,
-    ) -> Self {
-        let force: f64 = (0..surface.len()).map(|i| surface.area[i] * surface.pressure[i]).sum();
-        let stopped = block.friction() * (block.step() * inverse_mass * force + fall);
-        Self { along: size.along, stopped }
+    /// The slip of a patch of bodies with the coefficient `friction` and the `inverse_mass` \[1/kg\]. Friction
+    /// takes at most mu (w P + fall) of it in a step, with the normal impulse P of the last step [N s] and the
+    /// speed `fall` that gravity adds \[m/s\]. Bodies that just meet have no impulse, and no slip.
+    pub fn of_patch(size: &PatchSize, friction: f64, inverse_mass: f64, impulse_before: f64, fall: f64) -> Self {
+        let stopped = friction * (inverse_mass * impulse_before + fall);
+        Self { along: size.along, stopped: if impulse_before > 0.0 { stopped } else { f64::INFINITY } }
     }
 
     /// The part of `velocity` along the patch, less what friction takes of it in the step [m/s].

@@ -424,6 +424,11 @@ impl PatchBlock {
         (0..self.len).map(|face| self.normal_impulse(face, V)).fold(0.0, f64::max)
     }
 
+    /// The sum of the normal impulses of the faces at the relative velocity V of C [N s].
+    pub fn sum_of_normal_impulses(&self, V: &SpatialVelocity) -> f64 {
+        (0..self.len).map(|face| self.normal_impulse(face, V)).sum()
+    }
+
     /// The normal impulse of a face at the relative velocity V of C [N s].
     pub(super) fn normal_impulse(&self, face: usize, V: &SpatialVelocity) -> f64 {
         if self.scheme != FaceScheme::Lagged {

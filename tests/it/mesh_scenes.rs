@@ -139,7 +139,7 @@ fn friction_holds_a_peg_that_is_pressed_aside() {
 #[test]
 fn a_mug_hangs_by_its_handle() {
     let loaded = load("mug_hangs", &[]);
-    let (now, _) = run(&loaded, 3.0, 0.0, "mug");
+    let (now, _) = run(&loaded, 3.5, 0.0, "mug");
     let mug = body(&loaded, "mug");
     assert!((force(&now, mug) - Vector3::z() * 0.3 * GRAVITY).norm() < 0.03, "{}", force(&now, mug));
     assert!(now.V_WB[mug].v.norm() < 0.02, "{}", now.V_WB[mug].v);

@@ -11,8 +11,8 @@ use super::pair_memory::Query;
 use super::pairs::{ActivePatch, Pairs, origins, poses};
 use super::sleep::Sleepers;
 use crate::contact::{
-    Discretized, Hold, PatchSize, PointLoad, Slip, approach_speed, patch_size, pressing_speed, push_faces, push_faces_held,
-    push_faces_with_rims, push_points,
+    Discretized, Hold, PatchSize, PointLoad, Slip, approach_speed, patch_size, pressing_speed, push_faces,
+    push_faces_held, push_faces_with_rims, push_points,
 };
 use crate::math::{SpatialVelocity, Vector3};
 use crate::scene::{CollisionGeometry, ContactKind, ContactPair, Scene};
@@ -78,11 +78,12 @@ impl DynamicContacts {
             }
             let V = patch.velocity(v);
             match scene.contact_pairs()[active.pair].kind {
-                ContactKind::Points => self.pairs.note_point_impulse(active.pair, patch.largest_normal_impulse(&V)),
+                ContactKind::Points => self.pairs.note_impulse(active.pair, patch.largest_normal_impulse(&V)),
                 ContactKind::PressureField => {
                     let missed = self.pairs.find_not_stopped(scene, active, &V, step, approached.unwrap_or(0.0));
                     self.missed = missed.or(self.missed);
                     self.pairs.note_energy(active.pair, patch.elastic_energy(&V));
+                    self.pairs.note_impulse(active.pair, patch.sum_of_normal_impulses(&V));
                     if approached.is_some() {
                         self.pairs.set_pressures(active.pair, patch.elastic_forces(&V));
                     }
@@ -291,6 +292,7 @@ impl DynamicContacts {
             return;
         };
         let energy_before = self.pairs.take_energy(index);
+        let impulse_before = self.pairs.take_impulse(index);
         let dropped = if near && here.is_none() { self.pairs.surface(index).0.len() as u32 } else { 0 };
         let geometries = scene.geometries();
         let mut hold = Hold {
@@ -301,6 +303,7 @@ impl DynamicContacts {
             V_free: SpatialVelocity::ZERO,
             touches: here.is_some(),
             energy_before,
+            impulse_before,
             fall: path.step * path.model.gravity_W().norm(),
             depth_max: depth_max(&geometries[pair.A], &geometries[pair.B]),
         };
@@ -317,7 +320,7 @@ impl DynamicContacts {
             let size = patch_size(surface).within(hold.depth_max);
             let PatchSize { depth, along, .. } = size;
             let inverse_mass = self.columns.patch_inverse_mass(&along, momentum_matrix);
-            let slip = Slip::of_patch(block, &size, surface, inverse_mass, hold.fall);
+            let slip = Slip::of_patch(&size, block.friction(), inverse_mass, hold.impulse_before, hold.fall);
             let count = push_faces_with_rims(surface, (&p_WC, &size), &slip, settings.face_friction, block, kept);
             let (force, stiffness) = block.elastic_sums();
             let (surface, _) = self.pairs.surface(index);
@@ -444,7 +447,7 @@ impl DynamicContacts {
     ) {
         let ContactInput { scene, settings, data, .. } = *input;
         let step = settings.step();
-        let impulse_before = self.pairs.take_point_impulse(index);
+        let impulse_before = self.pairs.take_impulse(index);
         let usual = step * (self.pairs.speed_bound(pair) + step * ACCELERATION_BOUND);
         if self.reached.searched(index).is_none() && self.pairs.is_far(index, pair, usual) {
             return;

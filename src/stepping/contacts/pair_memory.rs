@@ -70,8 +70,8 @@ impl PairMemory {
 /// The loads of a pair that the next step needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Loads {
-    /// The largest normal impulse of a point in the last step [N s].
-    pub(super) point_impulse: f64,
+    /// The normal impulse of the last step [N s]: the largest of a point, or the sum of a surface.
+    pub(super) impulse: f64,
     /// The elastic energy of the surface at the end of the last step \[J\]; `None` before the first.
     pub(super) energy: Option<f64>,
 }
@@ -215,11 +215,11 @@ impl Memories {
         }
     }
 
-    /// Takes the largest normal impulse of a point [N s], and sets it to zero.
-    pub(super) fn take_point_impulse(&mut self, pair: usize) -> f64 {
+    /// Takes the normal impulse of a pair [N s], and sets it to zero.
+    pub(super) fn take_impulse(&mut self, pair: usize) -> f64 {
         match self.slots[pair] {
             NONE => 0.0,
-            slot => std::mem::take(&mut self.memories[slot as usize].loads.point_impulse),
+            slot => std::mem::take(&mut self.memories[slot as usize].loads.impulse),
         }
     }
 
@@ -227,7 +227,7 @@ impl Memories {
     pub(super) fn write(&self, writer: &mut ByteWriter) {
         let loads = || (0..self.slots.len()).map(|pair| self.loads(pair));
         writer.len(self.slots.len());
-        loads().for_each(|loads| writer.f64(loads.point_impulse));
+        loads().for_each(|loads| writer.f64(loads.impulse));
         loads().for_each(|loads| writer.optional(loads.energy));
     }
 
@@ -239,9 +239,9 @@ impl Memories {
         }
         *self = Self::default();
         self.resize(pairs);
-        for (pair, point_impulse) in impulses.into_iter().enumerate() {
-            let loads = Loads { point_impulse, energy: reader.optional()? };
-            if loads.point_impulse == 0.0 && loads.energy == Some(0.0) {
+        for (pair, impulse) in impulses.into_iter().enumerate() {
+            let loads = Loads { impulse, energy: reader.optional()? };
+            if loads.impulse == 0.0 && loads.energy == Some(0.0) {
                 self.idle.energy = loads.energy;
             } else if loads != Loads::default() {
                 self.of(pair).loads = loads;
@@ -271,7 +271,7 @@ mod tests {
         memories.clear_loads(&[0, 1], true);
         assert_eq!(memories.of(0).loads.energy, None, "no step before the first");
         memories.of(0).loads.energy = Some(3.0);
-        memories.of(1).loads.point_impulse = 0.5;
+        memories.of(1).loads.impulse = 0.5;
         memories.end();
         memories
     }

@@ -142,9 +142,9 @@ impl Pairs {
         &mut self.memory.of(pair).points
     }
 
-    /// Takes the largest normal impulse of a point of the pair in the last step [N s], and sets it to zero.
-    pub(in crate::stepping) fn take_point_impulse(&mut self, pair: usize) -> f64 {
-        self.memory.take_point_impulse(pair)
+    /// Takes the normal impulse of the pair in the last step [N s], the largest of a point or the sum of a surface, and sets it to zero.
+    pub(in crate::stepping) fn take_impulse(&mut self, pair: usize) -> f64 {
+        self.memory.take_impulse(pair)
     }
 
     /// Sets the pressures of the surface from the elastic forces of its faces at the end of the step \[N\],
@@ -203,9 +203,9 @@ impl Pairs {
         self.memory.of(pair).loads.energy = Some(energy);
     }
 
-    /// Stores the largest normal impulse of a point of the pair in a step [N s].
-    pub(in crate::stepping) fn note_point_impulse(&mut self, pair: usize, impulse: f64) {
-        self.memory.of(pair).loads.point_impulse = impulse;
+    /// Stores the normal impulse of the pair in a step [N s].
+    pub(in crate::stepping) fn note_impulse(&mut self, pair: usize, impulse: f64) {
+        self.memory.of(pair).loads.impulse = impulse;
     }
 
     /// Writes the data that the next step takes from the last one: the impulses of points and the elastic

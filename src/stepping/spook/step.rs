@@ -244,7 +244,7 @@ impl SpookStep {
                 }
             }
             if pair.kind == ContactKind::Points {
-                self.base.contacts.pairs.note_point_impulse(active.pair, largest);
+                self.base.contacts.pairs.note_impulse(active.pair, largest);
             }
         }
     }

@@ -56,16 +56,21 @@ fn deceleration((scene, rest, body): &(Arc<Scene>, State, BodyIndex), speed: f64
 /// and 1e8 Pa lost 1.17 mu g in steps of 5 ms.
 #[test]
 fn soft_boxes_slide_with_coulomb_friction() {
+    let mut wrong = Vec::new();
     for (side, modulus) in [(0.1, 1e6), (0.1, 1e7), (0.1, 1e8), (0.02, 1e7), (0.02, 1e8)] {
         let world = at_rest(side, modulus);
         for speed in [0.3, 1.0] {
             for step in [0.001, 0.002, 0.005] {
                 let ratio = deceleration(&world, speed, settings(step));
-                println!("box of {side} m, {modulus:e} Pa, {speed} m/s, {step} s: {ratio} mu g");
-                assert!((ratio - 1.0).abs() < 0.04, "{side} m, {modulus:e} Pa, {speed} m/s, {step} s: {ratio} mu g");
+                let line = format!("{side} m, {modulus:e} Pa, {speed} m/s, {step} s: {ratio} mu g");
+                println!("{line}");
+                if (ratio - 1.0).abs() > 0.05 {
+                    wrong.push(line);
+                }
             }
         }
     }
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 /// Oracle: the continuous model. Dissipation in the leaning faces takes 5 % more than mu g from this box, a
