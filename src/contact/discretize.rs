@@ -198,8 +198,10 @@ pub struct Hold {
     pub touches: bool,
     /// The elastic energy of the patch at the end of the previous step \[J\]; `None` in the first step.
     pub energy_before: Option<f64>,
-    /// The sum of the normal impulses of the patch in the last step [N s].
-    pub impulse_before: f64,
+    /// The sum of the normal impulses of the patch in the last step [N s]; `None` in the first step.
+    pub impulse_before: Option<f64>,
+    /// The [`force_across`] of the surface at the start of the step \[N\]; 0 if the bodies do not touch.
+    pub across_before: f64,
     /// The speed that a body gains in free fall during the step [m/s]: bodies whose overlap is not due to a
     /// load separate at no more than this speed.
     pub fall: f64,
@@ -211,6 +213,10 @@ pub struct Hold {
 /// stiffness if the excess of their forces would move the bodies by this fraction of the depth within the
 /// step, and a proportional part of it for a smaller motion. [-]
 const WEAK_PART: f64 = 0.1;
+
+/// A face whose normal has this square of the sine of its angle to that of the patch belongs to the rim of a
+/// surface, or to a wall. [-]
+const LEANING: f64 = 0.25;
 
 /// Bodies whose overlap is not due to a load separate at this part of the speed that a body gains in free
 /// fall during a step, if the step is long compared with their contact. At the full speed, a die that lands
@@ -357,6 +363,18 @@ pub fn pressing_speed(surface: &ContactSurface, p_WC: &Vector3, slip: &Slip, V: 
     (0..surface.len()).map(speed).fold(0.0, f64::max)
 }
 
+/// How far face `i` leans from the direction `along` of its patch: sin^2 of the angle, and 1 if it faces back.
+fn leaning(surface: &ContactSurface, i: usize, along: &Vector3) -> f64 {
+    1.0 - surface.normal[i].dot(along).max(0.0).powi(2)
+}
+
+/// The sum of the forces of the faces across a patch of the direction `along` \[N\]: each counts by the square
+/// of the sine of its angle.
+pub fn force_across(surface: &ContactSurface, along: &Vector3) -> f64 {
+    let force = |i: usize| surface.area[i] * surface.pressure[i].max(0.0) * leaning(surface, i, along);
+    (0..surface.len()).map(force).sum()
+}
+
 /// Does the same as [`push_faces_with_rims`] for a step that may be longer than the contact:
 /// - Every face is kept, also one whose pressure does not rise along its normal. At the rim of a box
 ///   faces come in pairs, g and -g; one without the other is a force that no motion of the step reduces.
@@ -368,6 +386,8 @@ pub fn pressing_speed(surface: &ContactSurface, p_WC: &Vector3, slip: &Slip, V: 
 ///   pressure grows with the depth until the side limits it.
 /// - The surface may be that of a later time on the free path. The forces are then those of that pose, with
 ///   fe0 + dt_ahead k n.v_F(V_free) instead of fe0, which is negative for faces that do not touch at the
+///   start. The rim of the surface grows with the depth, and its forces do not follow from the motion along
+///   their normals: faces that lean have together at most the force across the patch of the surface at the
 ///   start.
 /// - If the step does not resolve the contact, forces are scaled down so that the springs begin with no more
 ///   energy than those of the previous step ended with. The rest is at most that of bodies that fall for one
@@ -420,10 +440,19 @@ pub fn push_faces_held(
         }
         face
     };
+    let found = |i: usize| spring(i).elastic_force.max(0.0) * leaning(surface, i, &along);
+    let across = if hold.ahead > 0.0 { (0..surface.len()).map(found).sum() } else { 0.0 };
+    let kept_across = if across > hold.across_before { hold.across_before / across } else { 1.0 };
+    let spring = |i: usize| {
+        let face = spring(i);
+        let leans = (leaning(surface, i, &along) / LEANING).min(1.0);
+        let part = if face.elastic_force > 0.0 { 1.0 - leans * (1.0 - kept_across) } else { 1.0 };
+        (Spring { stiffness: part * face.stiffness, elastic_force: part * face.elastic_force }, part)
+    };
     let mut scale = 1.0;
     if let Some(before) = hold.energy_before {
         let (mut energy, mut stiffness) = (0.0, 0.0);
-        for face in (0..surface.len()).map(spring).filter(|face| face.elastic_force > 0.0) {
+        for face in (0..surface.len()).map(|i| spring(i).0).filter(|face| face.elastic_force > 0.0) {
             energy += face.energy();
             stiffness += face.stiffness;
         }
@@ -437,9 +466,9 @@ pub fn push_faces_held(
     }
     let V0 = block.initial_velocity();
     let capped = |i: usize| {
-        let Spring { stiffness, elastic_force } = spring(i);
+        let (Spring { stiffness, elastic_force }, part) = spring(i);
         let v = slip.of(&V0.shift(&(surface.centroid[i] - p_WC)).v);
-        let (area, gradient) = (surface.area[i], own(i));
+        let (area, gradient) = (part * surface.area[i], own(i));
         // Stiffness beyond that of the face is not a property of its surface
         let added = stiffness - area * gradient;
         let slides = area * slip.missing_rate(surface, i, &v, gradient) + added * surface.normal[i].dot(&v);

@@ -71,11 +71,15 @@ pub struct Slip {
 
 impl Slip {
     /// The slip of a patch of bodies with the coefficient `friction` and the `inverse_mass` \[1/kg\]. Friction
-    /// takes at most mu (w P + fall) of it in a step, with the normal impulse P of the last step [N s] and the
-    /// speed `fall` that gravity adds \[m/s\]. Bodies that just meet have no impulse, and no slip.
-    pub fn of_patch(size: &PatchSize, friction: f64, inverse_mass: f64, impulse_before: f64, fall: f64) -> Self {
-        let stopped = friction * (inverse_mass * impulse_before + fall);
-        Self { along: size.along, stopped: if impulse_before > 0.0 { stopped } else { f64::INFINITY } }
+    /// takes at most mu (w P + fall) of it in a step, with the normal impulse P `before` [N s], in the last step, and the
+    /// speed `fall` that gravity adds \[m/s\]. Bodies that just meet have no impulse, and no slip; in the first step bodies carry their weight.
+    pub fn of_patch(size: &PatchSize, friction: f64, inverse_mass: f64, before: Option<f64>, fall: f64) -> Self {
+        let stopped = match before {
+            None => 2.0 * friction * fall,
+            Some(impulse) if impulse > 0.0 => friction * (inverse_mass * impulse + fall),
+            Some(_) => f64::INFINITY,
+        };
+        Self { along: size.along, stopped }
     }
 
     /// The part of `velocity` along the patch, less what friction takes of it in the step [m/s].

@@ -33,7 +33,8 @@ fn hold(moved: f64, energy_before: Option<f64>) -> Hold {
         V_free: SpatialVelocity::new(Vector3::zeros(), Vector3::z() * (moved / STEP)),
         touches: energy_before.is_some_and(|energy| energy > 0.0),
         energy_before,
-        impulse_before: 0.0,
+        impulse_before: Some(0.0),
+        across_before: f64::INFINITY,
         fall: f64::INFINITY,
         depth_max: f64::INFINITY,
     }
@@ -109,7 +110,7 @@ fn resolved_force(surface: &ContactSurface) -> f64 {
     let mut block = empty_block();
     let p_WC = patch_point(surface).expect("faces");
     let size = patch_size(surface);
-    let slip = Slip::of_patch(&size, 0.0, 0.0, 0.0, 0.0);
+    let slip = Slip::of_patch(&size, 0.0, 0.0, Some(0.0), 0.0);
     push_faces_with_rims(surface, (&p_WC, &size), &slip, FaceFriction::Centroid, &mut block, &mut Vec::new());
     block.elastic_sums().0
 }

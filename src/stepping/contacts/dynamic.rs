@@ -11,8 +11,8 @@ use super::pair_memory::Query;
 use super::pairs::{ActivePatch, Pairs, origins, poses};
 use super::sleep::Sleepers;
 use crate::contact::{
-    Discretized, Hold, PatchSize, PointLoad, Slip, approach_speed, patch_size, pressing_speed, push_faces,
-    push_faces_held, push_faces_with_rims, push_points,
+    Discretized, Hold, PatchSize, PointLoad, Slip, approach_speed, force_across, patch_size, pressing_speed,
+    push_faces, push_faces_held, push_faces_with_rims, push_points,
 };
 use crate::math::{SpatialVelocity, Vector3};
 use crate::scene::{CollisionGeometry, ContactKind, ContactPair, Scene};
@@ -292,7 +292,8 @@ impl DynamicContacts {
             return;
         };
         let energy_before = self.pairs.take_energy(index);
-        let impulse_before = self.pairs.take_impulse(index);
+        let impulse = self.pairs.take_impulse(index);
+        let impulse_before = energy_before.map(|_| impulse);
         let dropped = if near && here.is_none() { self.pairs.surface(index).0.len() as u32 } else { 0 };
         let geometries = scene.geometries();
         let mut hold = Hold {
@@ -304,6 +305,7 @@ impl DynamicContacts {
             touches: here.is_some(),
             energy_before,
             impulse_before,
+            across_before: 0.0,
             fall: path.step * path.model.gravity_W().norm(),
             depth_max: depth_max(&geometries[pair.A], &geometries[pair.B]),
         };
@@ -334,6 +336,7 @@ impl DynamicContacts {
             }
             problem.pop_patch();
             self.pairs.surface_mut(index).1.clear();
+            hold.across_before = force_across(self.pairs.surface(index).0, &along);
             hold.share = (ratio / RESOLVED - 1.0).clamp(0.0, 1.0);
             least = match (slow, reach <= unseen) {
                 (true, true) => None,
