@@ -21,6 +21,17 @@ pub(crate) struct Intersections {
     pub(crate) rests: Vec<bool>,
 }
 
+impl Intersections {
+    /// Adds a pair that meets at a point \[m\].
+    fn add(&mut self, pair: [u32; 2], at: Vector3) {
+        self.count += 1;
+        pair.iter().for_each(|k| self.touched[*k as usize] = true);
+        if self.first.is_none_or(|(first, _)| pair < first) {
+            self.first = Some((pair, at));
+        }
+    }
+}
+
 /// Checks every pair of triangles whose boxes overlap. Indices are in range.
 pub(crate) fn find_intersections(vertices: &[Vector3], triangles: &[[u32; 3]]) -> Intersections {
     let corners = |triangle: u32| triangles[triangle as usize].map(|vertex| vertices[vertex as usize]);
@@ -48,12 +59,7 @@ pub(crate) fn find_intersections(vertices: &[Vector3], triangles: &[[u32; 3]]) -
                     found.rests[other as usize] = true;
                 }
                 if let Some(at) = meet(&own, &corners(other), tolerance) {
-                    found.count += 1;
-                    found.touched[*k as usize] = true;
-                    found.touched[other as usize] = true;
-                    if found.first.is_none_or(|(pair, _)| [*k, other] < pair) {
-                        found.first = Some(([*k, other], at));
-                    }
+                    found.add([*k, other], at);
                 }
             },
         );
@@ -99,12 +105,7 @@ pub(crate) fn add_at_common_vertices(
                     return;
                 }
                 if let Some(at) = meet(&own, &corners(other), tolerance) {
-                    found.count += 1;
-                    found.touched[*k as usize] = true;
-                    found.touched[other as usize] = true;
-                    if found.first.is_none_or(|(pair, _)| [*k, other] < pair) {
-                        found.first = Some(([*k, other], at));
-                    }
+                    found.add([*k, other], at);
                 }
             },
         );

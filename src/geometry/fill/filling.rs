@@ -32,7 +32,7 @@ impl Filling {
     }
 
     /// The pressure at each vertex \[Pa\]: `modulus` \[Pa\] times the distance to the surface over the
-    /// largest distance inside or over half the local thickness (`FieldScale`).
+    /// largest distance inside or over half the local thickness ([`FieldScale`](super::FieldScale)).
     pub fn pressure(&self, modulus: f64) -> Vec<f64> {
         match &self.thickness {
             None => self.depth.iter().map(|depth| modulus * (depth / self.deepest)).collect(),
@@ -77,8 +77,8 @@ impl Filling {
         }
     }
 
-    /// A resolution hint with which the volume is off by less than 1 % \[m\]; `None` if it
-    /// would exceed the limit of tetrahedra.
+    /// A resolution hint with which the volume is off by less than 1 % \[m\]; `None` if it would exceed the
+    /// limit of tetrahedra.
     pub fn volume_hint(&self) -> Option<f64> {
         let enclosed = self.quality.volume / (1.0 + self.quality.volume_error);
         let thickness = 2.0 * enclosed / self.area;

@@ -78,7 +78,7 @@ pub fn check_surface(mesh: &SurfaceMesh) -> Result<CheckedSurface, SurfaceDefect
     let mut intersections = find_intersections(&work.vertices, &work.triangles);
     let components = orient::components(&mut work);
     if components.len() > 1 {
-        let part_of = orient::part_of(&components, work.triangles.len());
+        let part_of = orient::part_of(components.iter(), work.triangles.len());
         add_at_common_vertices(&mut intersections, &work.vertices, &work.triangles, &part_of);
     }
     work.report.intersections = intersections.count;

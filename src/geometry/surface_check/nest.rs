@@ -134,10 +134,7 @@ fn find_holes(work: &Work, parts: &mut [Part]) -> bool {
         return true;
     }
     let mesh = SurfaceMesh { vertices: work.vertices.clone(), triangles: work.triangles.clone() };
-    let mut part_of = vec![0; mesh.triangles.len()];
-    for (k, part) in parts.iter().enumerate() {
-        part.triangles.iter().for_each(|triangle| part_of[*triangle] = k);
-    }
+    let part_of = part_of(parts, mesh.triangles.len());
     // Parts that touch nothing do not matter here.
     let volumes: Vec<f64> = parts.iter().map(|part| if part.touches { part.volume } else { 0.0 }).collect();
     // Bodies beside those that intersect tell that the file is not inside out.
@@ -153,6 +150,11 @@ fn find_holes(work: &Work, parts: &mut [Part]) -> bool {
     true
 }
 
+/// The number of the part of each of `count` triangles.
+fn part_of(parts: &[Part], count: usize) -> Vec<usize> {
+    orient::part_of(parts.iter().map(|part| &part.triangles), count)
+}
+
 /// Finds the surroundings of components with lines through them.
 struct Around<'a> {
     winding: Winding<'a>,
@@ -163,11 +165,7 @@ struct Around<'a> {
 
 impl<'a> Around<'a> {
     fn new(mesh: &'a SurfaceMesh, parts: &[Part]) -> Self {
-        let mut part_of = vec![0; mesh.triangles.len()];
-        for (k, part) in parts.iter().enumerate() {
-            part.triangles.iter().for_each(|triangle| part_of[*triangle] = k);
-        }
-        Self { winding: Winding::new(mesh), mesh, part_of }
+        Self { winding: Winding::new(mesh), mesh, part_of: part_of(parts, mesh.triangles.len()) }
     }
 
     /// The surroundings of component `k` among the larger ones, which come first and whose orientation is

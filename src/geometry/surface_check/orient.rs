@@ -77,9 +77,9 @@ pub(super) fn patches(work: &Work) -> Vec<Patch> {
 }
 
 /// The number of the component of each of `count` triangles.
-pub(super) fn part_of(components: &[Vec<usize>], count: usize) -> Vec<usize> {
+pub(super) fn part_of<'a>(components: impl Iterator<Item = &'a Vec<usize>>, count: usize) -> Vec<usize> {
     let mut part_of = vec![0; count];
-    for (k, triangles) in components.iter().enumerate() {
+    for (k, triangles) in components.enumerate() {
         triangles.iter().for_each(|triangle| part_of[*triangle] = k);
     }
     part_of

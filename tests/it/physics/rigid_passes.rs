@@ -112,23 +112,20 @@ impl Flight {
         (Simulation::new(Arc::new(scene), state, settings).expect("a simulation"), body)
     }
 
-    /// The change of the velocity [m/s, and rad/s times the size], and the largest overlap after a step
-    /// \[m\].
-    fn fly(&self) -> (f64, f64) {
+    /// The change of the velocity [m/s, and rad/s times the size].
+    fn fly(&self) -> f64 {
         let (mut simulation, body) = self.simulation();
-        let mut deepest = 0.0_f64;
         for _ in 0..self.steps {
             simulation.step(&JointCommand::default()).expect("a step");
-            deepest = deepest.max(simulation.penetration_max());
         }
         let V = simulation.data().V_WB[body];
-        ((V.v - self.V.v).norm() + SIZE * (V.w - self.V.w).norm(), deepest)
+        (V.v - self.V.v).norm() + SIZE * (V.w - self.V.w).norm()
     }
 }
 
 /// Flies the first `count` random flights whose least distance \[m\] is accepted. Those with a change of the
-/// motion and a depth that are not right are named.
-fn fly_all(seed: u64, count: usize, accepts: impl Fn(f64) -> bool, is_right: impl Fn(&Flight, f64, f64) -> bool) {
+/// motion that is not right are named.
+fn fly_all(seed: u64, count: usize, accepts: impl Fn(f64) -> bool, is_right: impl Fn(&Flight, f64) -> bool) {
     let mut random = Random::new(seed);
     let (mut flown, mut wrong) = (0, Vec::new());
     while flown < count {
@@ -138,10 +135,10 @@ fn fly_all(seed: u64, count: usize, accepts: impl Fn(f64) -> bool, is_right: imp
             continue;
         }
         flown += 1;
-        let (change, deepest) = flight.fly();
-        if !is_right(&flight, change, deepest) {
+        let change = flight.fly();
+        if !is_right(&flight, change) {
             wrong.push(format!(
-                "{flown}: {change} m/s of {}, {deepest} m deep, distance {least} m, step {} s: {} and {}, free: {}, spin {}",
+                "{flown}: {change} m/s of {}, distance {least} m, step {} s: {} and {}, free: {}, spin {}",
                 flight.V.v.norm(),
                 flight.step,
                 flight.body.kind(),
@@ -157,13 +154,14 @@ fn fly_all(seed: u64, count: usize, accepts: impl Fn(f64) -> bool, is_right: imp
 /// Law: bodies that pass each other at 1.5 mm or more do not change their motion.
 #[test]
 fn bodies_that_pass_each_other_are_not_deflected() {
-    fly_all(11, 100, |least| (1.5e-3..0.02).contains(&least), |_, change, _| change <= 1e-9);
+    fly_all(11, 100, |least| (1.5e-3..0.02).contains(&least), |_, change| change <= 1e-9);
 }
 
-/// Law: bodies whose ways cross by a fifth of their size or more change their motion when they meet.
+/// Law: bodies whose ways cross by a fifth of their size or more change their motion when they meet: the
+/// least change is 3.4 % of the speed.
 #[test]
 fn bodies_that_meet_do_not_pass_through_each_other() {
-    let meets = |flight: &Flight, change: f64, _| change >= 1e-3 * flight.V.v.norm();
+    let meets = |flight: &Flight, change: f64| change >= 0.03 * flight.V.v.norm();
     fly_all(12, 180, |least| least <= -0.2 * SIZE, meets);
 }
 
@@ -181,7 +179,7 @@ fn a_ball_that_passes_a_box_at_a_millimetre_keeps_its_velocity() {
                 step,
                 steps: (0.6 / speed / step).ceil() as usize,
             };
-            let (change, _) = flight.fly();
+            let change = flight.fly();
             assert!(change < 1e-12, "{speed} m/s, {step} s: changed by {change} m/s");
         }
     }

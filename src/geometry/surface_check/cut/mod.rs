@@ -44,7 +44,7 @@ pub(super) fn cut(work: &mut Work) -> bool {
 /// The part of each triangle, and the signed volume of each part \[m³\].
 fn parts_of(work: &Work) -> (Vec<usize>, Vec<f64>) {
     let parts: Vec<Vec<usize>> = orient::patches(work).into_iter().map(|patch| patch.triangles).collect();
-    let part_of = orient::part_of(&parts, work.triangles.len());
+    let part_of = orient::part_of(parts.iter(), work.triangles.len());
     let volumes = parts.iter().map(|part| orient::enclosed(work, part).unwrap_or(0.0)).collect();
     (part_of, volumes)
 }
