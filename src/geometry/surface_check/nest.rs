@@ -112,6 +112,7 @@ pub(super) fn nest(work: &mut Work, touched: &[bool], components: Vec<Vec<usize>
     work.report.doubtful = parts.iter().filter(is_doubtful).count();
     if let Some(around) = &around {
         work.report.filled_cavities = cavities().filter(|k| around.fills(*k, &parts)).count();
+        work.report.lost = (0..parts.len()).filter(|k| around.is_lost(*k, &parts)).count();
     }
     for part in parts.iter().filter(|part| part.turned) {
         part.triangles.iter().for_each(|triangle| work.triangles[*triangle].swap(1, 2));
@@ -206,6 +207,21 @@ impl<'a> Around<'a> {
             at(&wall) == (true, true)
                 && deeper.find_map(|point| Some(at(&point)).filter(|(is_inside, _)| *is_inside)).is_none_or(|at| at.1)
         })
+    }
+
+    /// Whether the body `k` lies in holes, and partly outside the bodies that these go through.
+    fn is_lost(&self, k: usize, parts: &[Part]) -> bool {
+        let has_holes = parts.iter().any(|part| part.is_hole && part.bounds.overlaps(&parts[k].bounds));
+        if !has_holes || parts[k].is_cavity || parts[k].buried {
+            return false;
+        }
+        let mut memory = Memory::default();
+        let mut is_outside = false;
+        self.points_inside(k, parts, CAVITY_SAMPLES).all(|(point, _)| {
+            let counts = self.counts(&point, parts, &mut memory);
+            is_outside |= parts.iter().zip(counts).map(|(part, count)| part.material(*count)).sum::<i32>() <= 0;
+            parts.iter().zip(counts).any(|(part, count)| part.is_hole && *count != 0)
+        }) && is_outside
     }
 
     /// Up to `most` points just inside component `k`, since its surface may lie on that of another one, each

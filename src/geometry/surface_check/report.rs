@@ -25,6 +25,8 @@ pub struct SurfaceReport {
     pub filled_cavities: usize,
     /// Components that are inside out and partly in another: holes that stick out of it or end on its faces.
     pub holes: usize,
+    /// Parts in such holes that lose what lies outside the bodies: there a hole takes it away.
+    pub lost: usize,
     /// Triangles over such holes that were removed, at least in part: they bound nothing.
     pub lids: usize,
     /// Such holes that could not be cut, so that their lids remain.
@@ -69,6 +71,7 @@ impl SurfaceReport {
             (self.inverted, "components turned inside out"),
             (self.buried, "components inside the material of others left out"),
             (self.holes, "parts that are inside out and reach out of others taken as holes in them"),
+            (self.lost, "parts in such holes lose what lies outside the bodies (let the holes end near the faces)"),
             (self.lids, "triangles of lids over holes removed or cut"),
             (
                 self.uncut,
