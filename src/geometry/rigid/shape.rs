@@ -63,6 +63,11 @@ pub struct RigidShape {
     pub(super) is_sound: bool,
 }
 
+/// Corners of each end of a cylinder.
+const RIM_CORNERS: usize = 8;
+/// Of shapes with more corners, those that are farthest along 26 directions count.
+const CORNERS_MAX: usize = 32;
+
 impl RigidShape {
     /// Prepares `shape`. A triangle mesh that is closed and convex counts as its hull.
     ///
@@ -212,6 +217,59 @@ impl RigidShape {
             Kind::Mesh => self.surface.as_ref().map_or(f64::INFINITY, |surface| farthest(&surface.mesh().vertices)),
         };
         n_W.dot(&X_WG.translation.vector) + reach
+    }
+
+    /// Calls `each` with points on the surface of the shape at the pose `X_WG` [m, world] that may touch a
+    /// plane across `n_W`, which it reaches along n: the corners of its hull or of a polyhedron that
+    /// represents it, and the points of round surfaces that look along n.
+    pub fn corners_W(&self, X_WG: &RigidTransform, n_W: &Vector3, mut each: impl FnMut(Vector3)) {
+        let n = X_WG.rotation.inverse() * n_W;
+        let mut push = |p: Vector3| each(X_WG.rotation * p + X_WG.translation.vector);
+        let farthest = |vertices: &[Vector3], along: &Vector3| {
+            let by = |p: &&Vector3, q: &&Vector3| along.dot(p).total_cmp(&along.dot(q));
+            vertices.iter().max_by(by).copied()
+        };
+        match &self.kind {
+            Kind::HalfSpace => {}
+            Kind::Sphere { radius } => push(n * *radius),
+            Kind::Capsule { radius, half, .. } => {
+                [-half, *half].iter().for_each(|z| push(n * *radius + Vector3::z() * *z));
+            }
+            Kind::Cylinder { radius, half, .. } => {
+                let lateral = Vector3::new(n.x, n.y, 0.0).try_normalize(1e-12).unwrap_or_else(Vector3::x);
+                let beside = Vector3::z().cross(&lateral);
+                for (i, z) in (0..RIM_CORNERS).flat_map(|i| [(i, -half), (i, *half)]) {
+                    let (sin, cos) = (std::f64::consts::TAU * i as f64 / RIM_CORNERS as f64).sin_cos();
+                    push((lateral * cos + beside * sin) * *radius + Vector3::z() * z);
+                }
+            }
+            Kind::Polytope { semi_axes: Some(axes), .. } => {
+                let along = n.component_mul(axes);
+                push(along.component_mul(axes) / along.norm().max(f64::MIN_POSITIVE));
+                [0, 1, 2].iter().flat_map(|i| [(*i, -1.0), (*i, 1.0)]).for_each(|(i, sign)| {
+                    push(Vector3::ith(i, sign * axes[i]));
+                });
+            }
+            Kind::Polytope { polytope, .. } if polytope.vertices.len() <= CORNERS_MAX => {
+                polytope.vertices.iter().for_each(|p| push(*p));
+            }
+            Kind::Polytope { .. } | Kind::Mesh => {
+                let vertices = match (&self.kind, &self.surface) {
+                    (Kind::Polytope { polytope, .. }, _) => polytope.vertices.as_slice(),
+                    (_, Some(surface)) => surface.mesh().vertices.as_slice(),
+                    _ => &[],
+                };
+                if vertices.len() <= CORNERS_MAX {
+                    vertices.iter().for_each(|p| push(*p));
+                    return;
+                }
+                farthest(vertices, &n).into_iter().for_each(&mut push);
+                for number in (0..27).filter(|number| *number != 13) {
+                    let along = [1, 3, 9].map(|power| f64::from(number / power % 3 - 1));
+                    farthest(vertices, &Vector3::from(along)).into_iter().for_each(&mut push);
+                }
+            }
+        }
     }
 
     pub(super) fn center_W(&self, X_WG: &RigidTransform) -> Vector3 {

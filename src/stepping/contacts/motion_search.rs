@@ -4,6 +4,7 @@
 //! solve, the poses at its end are therefore compared with those of the path. A pair that comes nearer than
 //! the path predicted is searched along the solved motion, and the step is solved again with what is found.
 
+use super::barrier::{Barrier, Passage, Passing};
 use super::columns::RelativeColumns;
 use super::first_overlap::first_overlap;
 use super::free_path::{FreePathPoses, parts};
@@ -49,6 +50,8 @@ pub(super) struct MotionSearch {
     searched_pairs: Vec<u32>,
     /// The first pair that was expected to stay apart, and touches in the motion of a solve.
     unexpected: Option<usize>,
+    /// The plane of the pair that is being searched.
+    passing: Option<Barrier>,
 }
 
 /// A search of a pair along the motion of a solve.
@@ -58,6 +61,8 @@ pub(super) struct Search {
     round: usize,
     /// Surfaces up to this depth do not count \[m\].
     least: f64,
+    /// The plane that keeps two rigid geometries apart which the motion takes through each other.
+    pub(super) barrier: Option<Barrier>,
 }
 
 /// The contacts of the last solve.
@@ -138,13 +143,15 @@ impl MotionSearch {
                 }
                 continue;
             }
+            self.passing = None;
             let missed = match pair.kind {
                 ContactKind::PressureField => self.surface(solved, input, &mut motion, (index, pair)),
                 ContactKind::Points => self.points(solved, input, &mut motion, (index, pair)),
             };
             let Some((missed, least)) = missed else { continue };
             if round + 1 < SOLVES_MAX && (input.path().is_some() || pair.kind == ContactKind::Points) {
-                if self.searched[index].replace(Search { round, least }).is_none() {
+                let barrier = self.passing.take().or_else(|| self.searched(index)?.barrier);
+                if self.searched[index].replace(Search { round, least, barrier }).is_none() {
                     self.searched_pairs.push(index as u32);
                 }
                 again = true;
@@ -236,6 +243,18 @@ impl MotionSearch {
         let ContactInput { scene, data, .. } = *input;
         let path = input.motion.as_ref()?;
         let travel = solved.pairs.approach(pair, scene, data, motion.at(path, 1.0));
+        let known = self.searched(index).and_then(|search| search.barrier);
+        let passage = Passage { scene, start: data, path, pair: (index, pair) };
+        let passing = if std::env::var_os("OLD_PASS").is_some() { None } else { solved.pairs.with_spare_memory(index, |pairs| passage.find(pairs, motion, known)) };
+        if let Some(passing) = passing {
+            if let Passing::Of(barrier) = passing {
+                self.passing = Some(barrier);
+            }
+            return Some((Missed { pair: index, travel, pressed: None, depth: f64::INFINITY }, 0.0));
+        }
+        if known.is_some() {
+            return None;
+        }
         let thickness = thickness_of_pair(&scene.geometries()[pair.A], &scene.geometries()[pair.B]);
         let passes = travel > thickness
             && solved.pairs.with_spare_memory(index, |pairs| {
