@@ -177,10 +177,18 @@ fn segments(a: f64, b: f64, X_AB: &RigidTransform) -> Witness {
     Witness { p_A, p_B, normal, phi: normal.dot(&(p_B - p_A)) }
 }
 
-/// The normal of a face of A or B across which `n` is within [`FACE_SNAP`].
+/// The normal of a face of A or B near `n`, or else the direction across the side of a cylinder.
 fn snapped(A: &RigidShape, B: &RigidShape, X_AB: &RigidTransform, n: &Vector3) -> Option<Vector3> {
-    let of_B = || snap(B, &(X_AB.rotation.inverse() * -n)).map(|n_B| -(X_AB.rotation * n_B));
-    snap(A, n).or_else(of_B)
+    let n_B = X_AB.rotation.inverse() * -n;
+    let to_A = |n_B: Vector3| -(X_AB.rotation * n_B);
+    let face = snap(A, n).or_else(|| snap(B, &n_B).map(to_A));
+    face.or_else(|| across(A, n)).or_else(|| across(B, &n_B).map(to_A))
+}
+
+/// The direction across the axis of a cylinder, if `n` is within [`FACE_SNAP`] of it.
+fn across(shape: &RigidShape, n: &Vector3) -> Option<Vector3> {
+    let is_side = matches!(shape.kind, Kind::Cylinder { .. }) && n.z.abs() < FACE_SNAP;
+    is_side.then(|| Vector3::new(n.x, n.y, 0.0).normalize())
 }
 
 /// The normal of a face that looks along `n` within [`FACE_SNAP`].

@@ -19,6 +19,8 @@ const OVERLAP: f64 = 0.1;
 const LOOK_PART: f64 = 0.5;
 /// The largest number of poses that are examined.
 const LOOKS_MAX: f64 = 256.0;
+/// Geometries that overlap at the start pass each other if they overlap by this share of the limit more [-].
+const DEEPER: f64 = 0.5;
 /// Geometries touch at this share of the overlap at which they pass each other [-].
 const TOUCH: f64 = 0.02;
 /// The number of halvings by which the last pose without overlap is found.
@@ -70,29 +72,29 @@ fn separation(scene: &Scene, pair: &ContactPair, X_WG: &(RigidTransform, RigidTr
 }
 
 impl Passage<'_> {
-    /// Whether the `motion` of a solve takes the geometries through each other, if they do not overlap at the
-    /// start. `known` is the plane that the problem of the solve already contains.
+    /// Whether the `motion` of a solve takes the geometries through each other. `known` is the plane that the problem of the solve already contains.
     pub(super) fn find(&self, pairs: &mut Pairs, motion: &mut FreePathPoses, known: Option<Barrier>) -> Option<Passing> {
         let Self { scene, start, path, pair: (index, pair) } = *self;
         let (a, b) = (&scene.geometries()[pair.A], &scene.geometries()[pair.B]);
-        let limit = OVERLAP * (smallest_extent(a) + smallest_extent(b));
+        let limit = std::env::var("OVERLAP").map_or(OVERLAP, |o| o.parse().unwrap()) * (smallest_extent(a) + smallest_extent(b));
         let end = motion.at(path, 1.0);
         let travel = pairs.approach(pair, scene, start, end);
-        if !limit.is_finite() || travel <= 0.5 * limit {
+        if !limit.is_finite() || travel <= DEEPER * limit {
             return None;
-        }
-        if let Some(barrier) = known {
-            let X_WG = poses(scene, pair, end);
-            let passes = separation(scene, pair, &X_WG, &barrier.normal_W(scene, pair, &X_WG)) < -limit;
-            return passes.then_some(Passing::Of(barrier));
         }
         let mut depth = |data: &Data| {
             pairs.find_points_at(index, pair, scene, 0.0, &poses(scene, pair, data));
             pairs.points(index).phi.iter().fold(0.0_f64, |depth, phi| depth.max(-phi))
         };
         let at_start = depth(start);
-        if at_start > 0.5 * limit {
-            return None;
+        let limit = limit.max(at_start + DEEPER * limit);
+        let passes = |barrier: Barrier, end: &Data| {
+            let X_WG = poses(scene, pair, end);
+            let apart = separation(scene, pair, &X_WG, &barrier.normal_W(scene, pair, &X_WG));
+            (apart < -limit).then_some(Passing::Of(barrier))
+        };
+        if let Some(barrier) = known {
+            return passes(barrier, motion.at(path, 1.0));
         }
         let count = (travel / (LOOK_PART * thickness_of_pair(a, b))).ceil().clamp(1.0, LOOKS_MAX) as u32;
         let part = |number: u32| f64::from(number) / f64::from(count);
@@ -106,10 +108,10 @@ impl Passage<'_> {
                 before = middle;
             }
         }
-        let Some(barrier) = self.plane_at(pairs, motion.at(path, before), limit) else { return Some(Passing::Unknown) };
-        let X_WG = poses(scene, pair, motion.at(path, 1.0));
-        let passes = separation(scene, pair, &X_WG, &barrier.normal_W(scene, pair, &X_WG)) < -limit;
-        passes.then_some(Passing::Of(barrier))
+        match self.plane_at(pairs, motion.at(path, before), limit) {
+            Some(barrier) => passes(barrier, motion.at(path, 1.0)),
+            None => Some(Passing::Unknown),
+        }
     }
 
     /// The plane that separates the geometries best at the poses in `data`.
