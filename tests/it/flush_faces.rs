@@ -59,7 +59,12 @@ fn shapes() -> Vec<Touching> {
         flat("can", cylinder(0.02, 0.05), 0.025),
         flat("prism of 6", regular(6, 0.03, 0.009), 0.009),
         flat("prism of 40", regular(40, 0.03, 0.009), 0.009),
-        Touching { name: "bracket", shape: bracket(), round: false, places: vec![(corner, z), (-z * 0.01 - x * 0.014, -z)] },
+        Touching {
+            name: "bracket",
+            shape: bracket(),
+            round: false,
+            places: vec![(corner, z), (-z * 0.01 - x * 0.014, -z)],
+        },
         Touching { name: "side of a can", shape: cylinder(0.02, 0.05), round: true, places: vec![(x * 0.02, x)] },
         Touching {
             name: "capsule",
@@ -84,7 +89,13 @@ fn turned_up(normal: &Vector3) -> Rotation {
 
 /// Two places of two shapes that face each other with a `gap` \[m\], in line with their axes or turned and
 /// beside each other, at any pose in the world.
-fn touch(places: [&(Vector3, Vector3); 2], gap: f64, aside: f64, trial: usize, random: &mut Random) -> [RigidTransform; 3] {
+fn touch(
+    places: [&(Vector3, Vector3); 2],
+    gap: f64,
+    aside: f64,
+    trial: usize,
+    random: &mut Random,
+) -> [RigidTransform; 3] {
     let [(p_A, n_A), (p_B, n_B)] = places;
     let mut turn = || match trial % 4 {
         0 => Rotation::identity(),

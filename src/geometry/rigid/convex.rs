@@ -18,6 +18,9 @@ const FACE_PREFERENCE: f64 = 1e-9;
 /// A contact normal this close to the normal of a face is replaced by the face's normal: GJK loses most
 /// digits of the direction between shapes that nearly touch. \[rad\]
 const FACE_SNAP: f64 = 1e-4;
+/// Shapes nearer than this share of the size touch: GJK knows their distance only up to rounding of the
+/// places of its points. [-]
+const TOUCH: f64 = 1e-6;
 /// An overlap deeper than this share of the size may be the way out on a wrong side. [-]
 const SHALLOW: f64 = 1e-4;
 /// GJK ends when it knows the distance up to this share. [-]
@@ -44,9 +47,12 @@ pub(super) fn points(
     let radii = radius_A + radius_B;
     let Some(mut witness) = deepest(A, B, &X_AB, detection + radii, search) else { return };
     face_each_other(A, B, &X_AB, &witness.normal, feature_A, feature_B);
-    if !has_closed_form(A, B) && std::env::var_os("OLD_FLUSH").is_none() {
+    if !has_closed_form(A, B) {
         let (size, along) = (A.radius.min(B.radius), separation(feature_A, feature_B, &witness.normal));
         let rounding = FACE_PREFERENCE * size + DISTANCE_ERROR * witness.phi.abs();
+        if witness.phi.abs() < TOUCH * size && along >= witness.phi - rounding {
+            witness.phi = along;
+        }
         if along < (witness.phi - rounding).max(-SHALLOW * size) {
             witness.phi = along;
             for share in RETREATS {
@@ -182,7 +188,12 @@ fn snapped(A: &RigidShape, B: &RigidShape, X_AB: &RigidTransform, n: &Vector3) -
     let n_B = X_AB.rotation.inverse() * -n;
     let to_A = |n_B: Vector3| -(X_AB.rotation * n_B);
     let face = snap(A, n).or_else(|| snap(B, &n_B).map(to_A));
-    face.or_else(|| across(A, n)).or_else(|| across(B, &n_B).map(to_A))
+    let sides = || {
+        let (a, b) = (across(A, n)?, across(B, &n_B)?);
+        let between = Vector3::z().cross(&(X_AB.rotation * Vector3::z()));
+        Some(between.try_normalize(FACE_SNAP).map_or(a, |axis| axis * axis.dot(&to_A(b)).signum()))
+    };
+    face.or_else(sides).or_else(|| across(A, n)).or_else(|| across(B, &n_B).map(to_A))
 }
 
 /// The direction across the axis of a cylinder, if `n` is within [`FACE_SNAP`] of it.

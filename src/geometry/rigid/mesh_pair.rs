@@ -79,7 +79,9 @@ fn drop_wrong_ways(found: &mut Vec<PointContact>, first: usize, flush: f64, scra
     dropped.resize(points.len(), false);
     for (i, point) in points.iter().enumerate().filter(|(_, point)| point.phi < 0.0) {
         let shorter = |other: &PointContact| {
-            point.phi < WRONG_WAY * other.phi
+            // Two faces of a corner are flush with both of those of another one: none is dropped
+            (other.phi <= 0.0 || point.phi < -flush)
+                && point.phi < WRONG_WAY * other.phi
                 && (other.p - point.p).norm() < -point.phi
                 && other.normal.dot(&point.normal) < SAME_WAY
         };

@@ -225,15 +225,12 @@ impl RigidShape {
     pub fn corners_W(&self, X_WG: &RigidTransform, n_W: &Vector3, mut each: impl FnMut(Vector3)) {
         let n = X_WG.rotation.inverse() * n_W;
         let mut push = |p: Vector3| each(X_WG.rotation * p + X_WG.translation.vector);
-        let farthest = |vertices: &[Vector3], along: &Vector3| {
-            let by = |p: &&Vector3, q: &&Vector3| along.dot(p).total_cmp(&along.dot(q));
-            vertices.iter().max_by(by).copied()
-        };
         match &self.kind {
             Kind::HalfSpace => {}
             Kind::Sphere { radius } => push(n * *radius),
             Kind::Capsule { radius, half, .. } => {
-                [-half, *half].iter().for_each(|z| push(n * *radius + Vector3::z() * *z));
+                let ends: &[f64] = if *half > 0.0 { &[-half, *half] } else { &[0.0] };
+                ends.iter().for_each(|z| push(n * *radius + Vector3::z() * *z));
             }
             Kind::Cylinder { radius, half, .. } => {
                 let lateral = Vector3::new(n.x, n.y, 0.0).try_normalize(1e-12).unwrap_or_else(Vector3::x);
@@ -250,9 +247,6 @@ impl RigidShape {
                     push(Vector3::ith(i, sign * axes[i]));
                 });
             }
-            Kind::Polytope { polytope, .. } if polytope.vertices.len() <= CORNERS_MAX => {
-                polytope.vertices.iter().for_each(|p| push(*p));
-            }
             Kind::Polytope { .. } | Kind::Mesh => {
                 let vertices = match (&self.kind, &self.surface) {
                     (Kind::Polytope { polytope, .. }, _) => polytope.vertices.as_slice(),
@@ -263,10 +257,14 @@ impl RigidShape {
                     vertices.iter().for_each(|p| push(*p));
                     return;
                 }
-                farthest(vertices, &n).into_iter().for_each(&mut push);
-                for number in (0..27).filter(|number| *number != 13) {
-                    let along = [1, 3, 9].map(|power| f64::from(number / power % 3 - 1));
-                    farthest(vertices, &Vector3::from(along)).into_iter().for_each(&mut push);
+                let mut found = [farthest(vertices, &n); 27];
+                for (number, place) in found.iter_mut().enumerate().filter(|(number, _)| *number != 13) {
+                    *place = farthest(vertices, &[1, 3, 9].map(|power| (number / power % 3) as f64 - 1.0).into());
+                }
+                found.sort_unstable();
+                let mut before = None;
+                for number in found.into_iter().filter(|number| before.replace(*number) != Some(*number)) {
+                    push(vertices[number]);
                 }
             }
         }
@@ -299,6 +297,12 @@ impl RigidShape {
             Kind::HalfSpace | Kind::Sphere { .. } | Kind::Mesh => None,
         }
     }
+}
+
+/// The number of the vertex farthest along a direction.
+fn farthest(vertices: &[Vector3], along: &Vector3) -> usize {
+    let by = |p: &usize, q: &usize| along.dot(&vertices[*p]).total_cmp(&along.dot(&vertices[*q]));
+    (0..vertices.len()).max_by(by).unwrap_or_default()
 }
 
 fn polytope(mesh: &SurfaceMesh, core: Option<ConvexSolid>, semi_axes: Option<Vector3>) -> Kind {

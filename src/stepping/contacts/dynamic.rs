@@ -508,9 +508,16 @@ impl DynamicContacts {
         let X_WG = poses(input.scene, pair, there);
         let p_WC = self.pairs.set_barrier_points((index, pair), input.scene, &barrier, &X_WG)?;
         let p_WBo = origins(input.scene, pair, there);
-        input.columns_on_path(pair, &p_WC, there, &mut self.columns);
+        if !input.columns_on_path(pair, &p_WC, there, &mut self.columns) {
+            // The corners, and the places of the plane that they touch
+            let points = self.pairs.points(index);
+            let phi = points.phi.iter().sum::<f64>() / points.len() as f64;
+            let half = points.normal[0] * (0.5 * phi);
+            input.columns_apart(pair, (&(p_WC - half), &(p_WC + half)), there, &mut self.columns);
+        }
         let V = motion.velocity(self.columns.columns());
         self.pairs.take_back_distances(index, &p_WC, &V, path.step);
+        self.pairs.raise_distances(index, -barrier.depth_at_start());
         Some((Some(p_WC), p_WBo))
     }
 

@@ -238,7 +238,7 @@ fn angle(R: &Rotation) -> f64 {
 
 /// The pose after a fraction of the way from one to the other: the origin on a straight line, with an even
 /// turn.
-fn between([start, end]: &[RigidTransform; 2], part: f64) -> RigidTransform {
+pub(super) fn between([start, end]: &[RigidTransform; 2], part: f64) -> RigidTransform {
     if part == 0.0 {
         return *start;
     }

@@ -60,9 +60,8 @@ impl Table {
     /// energy must not grow.
     fn passes(&self, above: &[(RigidTransform, SpatialVelocity)], step: f64, steps: usize, name: &str) -> Option<bool> {
         let mut simulation = self.start(above, step);
-        let total = |simulation: &Simulation| {
-            energy(self.scene.model(), simulation.data(), &simulation.state().v).total()
-        };
+        let total =
+            |simulation: &Simulation| energy(self.scene.model(), simulation.data(), &simulation.state().v).total();
         let (before, mut places, mut named, mut passed) = (total(&simulation), self.places(&simulation), false, false);
         for _ in 0..steps {
             simulation.step(&JointCommand::default()).expect("a step");
@@ -128,7 +127,8 @@ fn coins_do_not_pass_through_thin_plates_in_silence() {
                     let v = Vector3::new(0.5 * random.next(), 0.5 * random.next(), -1.0).normalize() * speed;
                     let way = 1.5 * step * (0.5 + 0.5 * random.next());
                     let over = Vector3::new(0.03 * random.next(), 0.03 * random.next(), 0.0103 + 0.5 * thick);
-                    let X_WB = RigidTransform::from_parts((over - v * way).into(), Rotation::new(3.0 * random.vector()));
+                    let X_WB =
+                        RigidTransform::from_parts((over - v * way).into(), Rotation::new(3.0 * random.vector()));
                     let w = if number % 2 == 0 { Vector3::zeros() } else { 30.0 * random.vector() };
                     let steps = ((0.025 / speed / step) as usize + 4).min(60);
                     let name = format!("{coin} m on {thick} m, free: {free}, {speed} m/s, {step} s, {number}");
@@ -184,12 +184,9 @@ fn coins_that_rest_slide_or_roll_are_not_named() {
     let upright = Rotation::from_axis_angle(&Vector3::x_axis(), std::f64::consts::FRAC_PI_2);
     let flat = Rotation::identity();
     for step in [1e-3, 5e-3, 1e-2] {
-        for (R, height, w, v) in [
-            (flat, 0.001, 0.0, 0.0),
-            (flat, 0.001, 0.0, 0.5),
-            (flat, 0.006, 0.0, 0.2),
-            (upright, 0.01, 20.0, 0.2),
-        ] {
+        for (R, height, w, v) in
+            [(flat, 0.001, 0.0, 0.0), (flat, 0.001, 0.0, 0.5), (flat, 0.006, 0.0, 0.2), (upright, 0.01, 20.0, 0.2)]
+        {
             let X_WB = RigidTransform::from_parts(Vector3::new(-0.1, 0.0, 0.001 + height).into(), R);
             let V = SpatialVelocity::new(Vector3::new(0.0, w, 0.0), Vector3::new(v, 0.0, 0.0));
             let mut simulation = table.start(&[(X_WB, V)], step);
