@@ -25,7 +25,8 @@ const TOUCH: f64 = 1e-6;
 const SHALLOW: f64 = 1e-4;
 /// GJK ends when it knows the distance up to this share. [-]
 const DISTANCE_ERROR: f64 = 1e-6;
-/// Shapes that overlap are searched again after a retreat of these shares of the distance of their centres. [-]
+/// Shapes that overlap are searched again after a retreat of these shares of the distance of their centres.
+/// [-]
 const RETREATS: [f64; 2] = [1e-6, 1e-3];
 /// Segments closer than this share of their lengths are taken as crossing. [-]
 const CROSSING: f64 = 1e-12;

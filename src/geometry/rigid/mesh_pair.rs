@@ -28,7 +28,8 @@ const FACE_PREFERENCE: f64 = 1e-6;
 /// is more than this many times as deep as Q, and Q is nearer to P than the depth of P. Such points appear
 /// past the edge of a face that another body barely covers. [-]
 const WRONG_WAY: f64 = 10.0;
-/// Faces that are apart by less than this share of the smaller radius touch: they are flush but for rounding. [-]
+/// Faces that are apart by less than this share of the smaller radius touch: they are flush but for rounding.
+/// [-]
 const FLUSH: f64 = 1e-9;
 /// Normals with a larger cosine push the same way. [-]
 const SAME_WAY: f64 = 0.7;

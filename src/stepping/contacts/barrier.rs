@@ -20,7 +20,8 @@ use crate::scene::{CollisionGeometry, ContactPair, Scene};
 const OVERLAP: f64 = 0.04;
 /// See [`OVERLAP`]. [-]
 const THICK: f64 = 9.0;
-/// Points of meshes that are not convex are looked at up to this share of the greatest depth that they have [-].
+/// Points of meshes that are not convex are looked at up to this share of the greatest depth that they have
+/// [-].
 const MESH_PART: f64 = 0.5;
 /// Geometries that overlap at the start pass each other if they overlap by this share of the limit more [-].
 const DEEPER: f64 = 0.5;
@@ -90,8 +91,8 @@ impl Barrier {
 }
 
 impl<'a> Passage<'a> {
-    /// The passage of a pair from the poses in `start` along a `motion`; `None` if the motion is too short, or if
-    /// a stated stiffness permits deep overlaps.
+    /// The passage of a pair from the poses in `start` along a `motion`; `None` if the motion is too short, or
+    /// if a stated stiffness permits deep overlaps.
     pub(super) fn of(
         pairs: &Pairs,
         (scene, start, path): (&'a Scene, &Data, &FreePath<'_>),
@@ -202,8 +203,8 @@ impl<'a> Passage<'a> {
 }
 
 impl Pairs {
-    /// Sets the points of a pair to those at which corners of the one geometry that lie over the other one may
-    /// touch the plane of a `barrier` at the poses `X_WG`. Returns their mean [m, world].
+    /// Sets the points of a pair to those at which corners of the one geometry that lie over the other one
+    /// may touch the plane of a `barrier` at the poses `X_WG`. Returns their mean [m, world].
     pub(super) fn set_barrier_points(
         &mut self,
         (index, pair): (usize, &ContactPair),
