@@ -91,8 +91,8 @@ impl Barrier {
 }
 
 impl<'a> Passage<'a> {
-    /// The passage of a pair from the poses in `start` along a `motion`; `None` if the motion is too short, or
-    /// if a stated stiffness permits deep overlaps.
+    /// The passage of a pair from the poses in `start` along a `motion`; `None` if the motion is too short,
+    /// or if a stated stiffness permits deep overlaps.
     pub(super) fn of(
         pairs: &Pairs,
         (scene, start, path): (&'a Scene, &Data, &FreePath<'_>),
