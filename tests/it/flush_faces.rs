@@ -104,7 +104,7 @@ fn touch(
     let (R_A, R_B) = (turn() * turned_up(n_A), turn() * turned_up(&-n_B));
     let beside = if trial % 4 < 2 { 0.0 } else { aside };
     let offset = Vector3::new(beside * random.next(), beside * random.next(), gap);
-    let X_WT = if trial % 8 == 0 { RigidTransform::identity() } else { random.pose(1.0) };
+    let X_WT = if trial.is_multiple_of(8) { RigidTransform::identity() } else { random.pose(1.0) };
     let X_A = RigidTransform::from_parts((-(R_A * p_A)).into(), R_A);
     let X_B = RigidTransform::from_parts((offset - R_B * p_B).into(), R_B);
     [X_WT, X_WT * X_A, X_WT * X_B]
