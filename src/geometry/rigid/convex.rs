@@ -48,19 +48,22 @@ pub(super) fn points(
     let radii = radius_A + radius_B;
     let Some(mut witness) = deepest(A, B, &X_AB, detection + radii, search) else { return };
     face_each_other(A, B, &X_AB, &witness.normal, feature_A, feature_B);
+    let mut is_corrected = false;
     if !has_closed_form(A, B) {
-        let (size, along) = (A.radius.min(B.radius), separation(feature_A, feature_B, &witness.normal));
+        let (size, mut along) = (A.radius.min(B.radius), separation(feature_A, feature_B, &witness.normal));
         let rounding = FACE_PREFERENCE * size + DISTANCE_ERROR * witness.phi.abs();
         if witness.phi.abs() < TOUCH * size && along >= witness.phi - rounding {
             witness.phi = along;
         }
-        if along < (witness.phi - rounding).max(-SHALLOW * size) {
-            witness.phi = along;
+        // A wide face may lean against the normal, which is then that of the other face
+        let leaning = FACE_SNAP * (A.radius + B.radius);
+        if along < (witness.phi - rounding - leaning).max(-SHALLOW * size) {
             for share in RETREATS {
                 let Some(other) = after_retreat(A, B, &X_AB, share, search) else { continue };
                 face_each_other(A, B, &X_AB, &other.normal, feature_A, feature_B);
-                let along = separation(feature_A, feature_B, &other.normal);
-                if along > witness.phi + FACE_PREFERENCE * size {
+                let other_along = separation(feature_A, feature_B, &other.normal);
+                if other_along > along + rounding + leaning {
+                    (along, is_corrected) = (other_along, true);
                     witness = Witness { phi: along, ..other };
                 }
             }
@@ -75,7 +78,8 @@ pub(super) fn points(
     let first = found.len();
     clip_features(feature_A, feature_B, (radius_A, radius_B), &n, (f64::INFINITY, detection), scratch, found);
     let least = found[first..].iter().map(|point| point.phi).fold(f64::INFINITY, f64::min);
-    if witness.phi < least - FACE_PREFERENCE * A.radius.min(B.radius) {
+    let is_deeper = witness.phi < least - FACE_PREFERENCE * A.radius.min(B.radius);
+    if is_deeper && (!is_corrected || found.len() == first) {
         let p = 0.5 * (witness.p_A + n * radius_A + witness.p_B - n * radius_B);
         found.push(PointContact { p, normal: n, phi: witness.phi });
     }

@@ -198,3 +198,39 @@ fn coins_that_rest_slide_or_roll_are_not_named() {
         }
     }
 }
+
+/// Cylinders rest on sloping boxes that are much wider, whose faces lean against theirs by rounding or a
+/// little more.
+#[test]
+fn cylinders_stay_at_rest_on_wide_faces_in_any_orientation() {
+    let mut random = Random::new(7);
+    for case in 0..30 {
+        let (radius, length) = [(0.03, 0.1), (0.01, 0.002), (0.02, 0.03)][case % 3];
+        let tilt = [0.0, 1e-9, 1e-5][case % 3];
+        let axis = Vector3::new(random.next(), random.next(), 0.0).normalize();
+        let slope = Rotation::new(axis * (0.25 * random.next())) * Rotation::new(Vector3::z() * (3.0 * random.next()));
+        let mut builder = SceneBuilder::new();
+        let plate = Shape::Box { size: Vector3::new(0.5, 0.5, 0.03) };
+        let X_WP = RigidTransform::from_parts(Vector3::zeros().into(), slope);
+        builder.add_geometry(BodyIndex::WORLD, "plate", X_WP, plate, &rigid(0.6)).expect("a plate");
+        let can = builder.add_body("can", box_inertia(0.1, &Vector3::new(radius, radius, length)));
+        let shape = Shape::Cylinder { radius, length };
+        builder.add_geometry(can, "can", RigidTransform::identity(), shape, &rigid(0.6)).expect("a can");
+        let scene = Arc::new(builder.build(Vector3::new(0.0, 0.0, -9.81)).expect("a scene"));
+        let model = scene.model();
+        let mut state = model.default_state();
+        let at = Vector3::new(0.1 * random.next(), 0.1 * random.next(), 0.015 + 0.5 * length);
+        let lean = Rotation::new(Vector3::x() * tilt) * Rotation::new(Vector3::z() * (3.0 * random.next()));
+        let start = X_WP * RigidTransform::from_parts(at.into(), lean);
+        model.set_free_body_pose(&mut state, can, &start);
+        let settings = StepSettings { step_ns: 1_000_000, ..StepSettings::default() };
+        let mut simulation = Simulation::new(scene.clone(), state, settings).expect("a simulation");
+        for _ in 0..300 {
+            simulation.step(&JointCommand::default()).expect("a step");
+        }
+        let moved = start.inverse() * simulation.data().X_WB[can];
+        assert!(moved.translation.vector.norm() < 2e-6, "case {case}: moved by {}", moved.translation.vector.norm());
+        let spin = simulation.state().v.iter().fold(0.0_f64, |most, v| most.max(v.abs()));
+        assert!(spin < 1e-6, "case {case}: still {spin} m/s or rad/s");
+    }
+}
