@@ -55,8 +55,8 @@ pub(super) fn points(
         if witness.phi.abs() < TOUCH * size && along >= witness.phi - rounding {
             witness.phi = along;
         }
-        // A wide face may lean against the normal, which is then that of the other face
-        let leaning = FACE_SNAP * (A.radius + B.radius);
+        // A wide face may lean against the normal if that is the one of the other face
+        let leaning = if is_of_face(A, B, &X_AB, &witness.normal) { FACE_SNAP * (A.radius + B.radius) } else { 0.0 };
         if along < (witness.phi - rounding - leaning).max(-SHALLOW * size) {
             for share in RETREATS {
                 let Some(other) = after_retreat(A, B, &X_AB, share, search) else { continue };
@@ -199,6 +199,11 @@ fn snapped(A: &RigidShape, B: &RigidShape, X_AB: &RigidTransform, n: &Vector3) -
         Some(between.try_normalize(FACE_SNAP).map_or(a, |axis| axis * axis.dot(&to_A(b)).signum()))
     };
     face.or_else(sides).or_else(|| across(A, n)).or_else(|| across(B, &n_B).map(to_A))
+}
+
+/// Whether `n` is the normal of a face of A, or against one of B.
+fn is_of_face(A: &RigidShape, B: &RigidShape, X_AB: &RigidTransform, n: &Vector3) -> bool {
+    snap(A, n).is_some() || snap(B, &(X_AB.rotation.inverse() * -n)).is_some()
 }
 
 /// The direction across the axis of a cylinder, if `n` is within [`FACE_SNAP`] of it.
