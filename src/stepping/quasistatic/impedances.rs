@@ -37,6 +37,8 @@ pub(in crate::stepping) struct Impedances {
     scales: Vec<f64>,
     /// The stiffness of the weights that passive joints carry, by degree of freedom [N/m] or [N m/rad].
     weights: Vec<f64>,
+    /// Whether the weight along a degree of freedom is that of the end of the step.
+    follows: Vec<bool>,
 }
 
 /// The resistance of unactuated joints and free bodies.
@@ -189,6 +191,7 @@ impl Impedances {
         }
         self.add_damping(model, problem);
         self.add_weights(model, data, problem);
+        self.find_followers(scene);
         self.add_inertia(model, inertia, data, problem);
     }
 
@@ -211,6 +214,30 @@ impl Impedances {
         for (dof, stiffness) in weights.iter().enumerate() {
             problem.quadratic[dof * n + dof] += h * h * stiffness;
         }
+    }
+
+    /// Finds the joints whose weights are those of the end of the step: joints of closures, and those that an
+    /// actuator or a spring holds at least as firmly as their weight moves them.
+    fn find_followers(&mut self, scene: &Scene) {
+        let Self { weights, follows, .. } = self;
+        let (joints, closes) = (scene.model().joints(), !scene.closures().is_empty());
+        follows.clear();
+        follows.resize(weights.len(), false);
+        for (index, actuator) in scene.joints().iter().zip(scene.actuators()) {
+            let joint = &joints[*index];
+            let spring = joint.spring.stiffness;
+            follows[joint.v_start] |= closes || actuator.stiffness > 0.0 || spring > weights[joint.v_start];
+        }
+    }
+
+    /// Whether the weight is that of the end of the step, by degree of freedom.
+    pub(super) fn follows(&self) -> &[bool] {
+        &self.follows
+    }
+
+    /// The stiffness of the weights in Q, by degree of freedom [N/m] or [N m/rad].
+    pub(super) fn weights(&self) -> &[f64] {
+        &self.weights
     }
 
     /// Adds M_u times the scale of each tree.

@@ -18,6 +18,7 @@ mod slopes;
 mod smoothed;
 mod step;
 mod support;
+mod weights;
 mod wrenches;
 
 pub use derivative_error::DerivativeError;

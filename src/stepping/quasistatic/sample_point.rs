@@ -3,6 +3,7 @@
 use super::handle::{Handle, move_command, restore_command};
 use super::impedances::{Impedances, InertiaLaw};
 use super::step::QuasistaticStep;
+use super::weights::weights_at_end;
 use super::wrenches::pair_impulses;
 use crate::math::dense::dot;
 use crate::math::{SpatialForce, Vector3};
@@ -42,7 +43,16 @@ pub(super) struct SamplePoint {
     pub(super) problem: QuasistaticProblem,
     pub(super) external: ExternalWrenches,
     pub(super) direction: Vec<f64>,
+    /// Weights at the end of the step, and memory for them.
+    pub(super) weights: Vec<f64>,
+    pub(super) weights_before: Vec<f64>,
+    pub(super) q_end: Vec<f64>,
+    pub(super) end: Data,
 }
+
+/// The velocities with which the middle of a step was found and their change along a column, and those with
+/// which the weights of its end were found.
+pub(super) type FoundWith<'a> = (Option<(&'a [f64], &'a [f64])>, Option<&'a [f64]>);
 
 impl SamplePoint {
     /// Copies the command, with the held position for each joint without a position command.
@@ -56,7 +66,8 @@ impl SamplePoint {
     }
 
     /// Moves by `increment` along a column, and assembles everything but contacts. `middle` holds the
-    /// velocities with which the middle was found, and their change along the column.
+    /// velocities with which the middle was found, and their change along the column, and `end` those with
+    /// which the weights of the end were found.
     pub(super) fn move_along(
         &mut self,
         input: &StepInput<'_>,
@@ -64,7 +75,7 @@ impl SamplePoint {
         impedances: &Impedances,
         (column, increment): (usize, f64),
         handles: &[Handle],
-        middle: Option<(&[f64], &[f64])>,
+        (middle, end): FoundWith<'_>,
     ) {
         let (scene, h) = (input.scene, input.settings.step());
         let model = scene.model();
@@ -94,6 +105,16 @@ impl SamplePoint {
         let stiction = input.settings.stiction_tolerance;
         let inertia = InertiaLaw { kind: options.inertia, parts: 1 };
         self.impedances.assemble(scene, inertia, stiction, &start, &self.start, &mut self.problem);
+        if let Some(v) = end {
+            self.q_end.clone_from(&self.state.q);
+            self.weights_before.clone_from(&self.start.gravity);
+            let at_start = (model, &self.impedances, self.weights_before.as_slice());
+            weights_at_end(at_start, (v, h), (&mut self.q_end, &mut self.end), &mut self.weights);
+            self.start.gravity.copy_from_slice(&self.weights);
+            self.problem.reset(n, h);
+            self.impedances.clone_from(impedances);
+            self.impedances.assemble(scene, inertia, stiction, &start, &self.start, &mut self.problem);
+        }
         restore_command(&mut self.command, joint, before);
         if let Some((v, dv)) = middle {
             for ((moved, v), dv) in self.direction.iter_mut().zip(v).zip(dv) {

@@ -9,7 +9,7 @@
 
 use super::failure::{Failure, PartStart, explain_solver, name_of_tree};
 use super::field_trial::{Acceleration, Trial};
-use super::impedances::{Impedances, InertiaLaw};
+use super::impedances::Impedances;
 use super::inertia::InertialForces;
 use super::support::{Support, concerns};
 use crate::geometry::{ContactSurface, PointContacts};
@@ -46,10 +46,15 @@ pub(super) const MIDPOINTS_MAX: u32 = 2;
 /// The fields have converged when a new linearisation moves them by less than this \[m\]: a thousandth of a
 /// newton on 1e5 N/m.
 const SETTLED: f64 = 1e-8;
+/// The weights have settled when they change by less than this fraction of the largest [-].
+const WEIGHTS_SETTLED: f64 = 1e-7;
 /// The fraction of the usual tolerances with which steps are solved for differences [-].
 const SHARPER: f64 = 1e-2;
 /// Solves do not reach smaller tolerances than this [m/s] or [-], because of rounding.
 const SHARPEST: f64 = 1e-12;
+/// Changes of friction below this are rounding, relative to the largest [-]: contact points of 1e8 N/m turn a
+/// rounding of 1e-16 m/s in steps of 0.1 s into 1e-9 N.
+const FRICTION_ROUNDING: f64 = 1e-9;
 /// The fraction of the largest force by which the forces of a step may miss their balance [-].
 const BALANCE: f64 = 4e-7;
 /// A difference from balance below this is rounding, in N or N m.
@@ -99,8 +104,17 @@ pub(in crate::stepping) struct QuasistaticStep {
     pub(super) turn_min: f64,
     /// The change that the last [`QuasistaticStep::move_middle`] found.
     pub(super) turned: f64,
-    /// The end of the step, where loop closures must be closed.
+    /// The end of the step, where loop closures must be closed and weights act.
     pub(super) closed: Data,
+    /// The weights at the start of the step, at the end of a solution, and the change [N m] or \[N\].
+    pub(super) weights_at_start: Vec<f64>,
+    pub(super) weights: Vec<f64>,
+    pub(super) weights_change: Vec<f64>,
+    /// The acceleration of the weights.
+    pub(super) weighing: Acceleration,
+    /// The velocity whose weight changed most in the last round, and the change, if weights have not settled.
+    pub(super) unweighed: Option<(usize, f64)>,
+    pub(super) weights_settled: f64,
     /// The weight of the barrier of smoothed steps \[J\]; `None` in exact ones.
     pub(super) smoothing: Option<f64>,
     /// The number of parts in which the step is taken. It multiplies [`PROXIMAL_RATE`], so that parts hold
@@ -139,6 +153,12 @@ impl QuasistaticStep {
             turn_min: if scene.closures().is_empty() { TURN_MIN } else { TURN_MIN_CLOSED },
             turned: 0.0,
             closed: Data::new(model),
+            weights_at_start: vec![0.0; model.nv()],
+            weights: vec![0.0; model.nv()],
+            weights_change: vec![0.0; model.nv()],
+            weighing: Acceleration::new(model.nv()),
+            unweighed: None,
+            weights_settled: WEIGHTS_SETTLED,
             smoothing: None,
             parts: 1,
         }
@@ -151,6 +171,7 @@ impl QuasistaticStep {
         solver.tolerance = sharper(solver.tolerance);
         solver.friction_tolerance = sharper(solver.friction_tolerance);
         self.settled = SHARPER * SETTLED;
+        self.weights_settled = SHARPER * WEIGHTS_SETTLED;
     }
 
     /// Leaves out pressure fields from now on: for steps in which none touches.
@@ -217,6 +238,7 @@ impl QuasistaticStep {
             self.check_fields(input, v, &trial)?;
         }
         self.check_closures()?;
+        self.check_weights()?;
         self.check_friction(&solved, options)?;
         Ok(solved)
     }
@@ -244,7 +266,8 @@ impl QuasistaticStep {
         for round in 0..LINEARIZATIONS_MAX {
             let closed = self.close(input, v, round);
             let settled = !self.has_fields || self.linearize_again(input, v, trial);
-            if settled && (closed || round >= CLOSING_ROUNDS_MAX) {
+            let weighed = self.weigh_again(input, options, v);
+            if settled && (closed && weighed || round >= CLOSING_ROUNDS_MAX) {
                 break;
             }
             solved = self.solve(input, options, v)?;
@@ -295,7 +318,7 @@ impl QuasistaticStep {
         solved: &QuasistaticReport,
         options: &QuasistaticStepping,
     ) -> Result<(), Failure> {
-        if solved.friction_change <= options.solver.friction_tolerance {
+        if solved.friction_change <= options.solver.friction_tolerance.max(FRICTION_ROUNDING) {
             return Ok(());
         }
         let (part, impulse) = self.solver.unsettled_friction().unwrap_or((ProblemPart::Velocity(0), 0.0));
@@ -383,10 +406,10 @@ impl QuasistaticStep {
         positions(model, &start.state.q, &mut self.middle);
         mass_matrix(model, &mut self.start);
         bias(model, &mut self.start);
-        self.problem.reset(model.nv(), h);
-        let Self { impedances, problem, .. } = self;
-        let inertia = InertiaLaw { kind: options.inertia, parts: self.parts };
-        impedances.assemble(scene, inertia, settings.stiction_tolerance, start, &self.start, problem);
+        self.weights_at_start.copy_from_slice(&self.start.gravity);
+        self.weighing.start();
+        self.unweighed = None;
+        self.assemble_joints(input, options);
         self.support.start(model, self.impedances.actuated(), &self.problem);
         if self.has_fields {
             self.hold_between_linearizations(scene, options.inertia);
