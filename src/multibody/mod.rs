@@ -42,7 +42,7 @@ mod topology;
 mod torque_free;
 mod tree_flow;
 
-pub(crate) use bias::weight_stiffness;
+pub(crate) use bias::{gravity, weight_hessian, weight_stiffness};
 pub use bias::{bias, inverse_dynamics};
 pub use body::Body;
 pub use builder::ModelBuilder;

@@ -16,7 +16,9 @@ use super::handle::Handle;
 use super::impedances::Impedances;
 use super::sample_point::{Sample, SamplePoint, difference};
 use super::step::{MIDPOINTS_MAX, QuasistaticStep};
-use super::weights::WeightSlopes;
+use super::weight_model::Loads;
+use super::weight_slopes::WeightSlopes;
+use super::weights::ROUNDS_MAX;
 use super::wrenches::{WrenchDerivatives, pair_impulses};
 use crate::math::{Matrix3, SpatialForce, Vector3};
 use crate::multibody::{Data, JointKind, Model, integrate};
@@ -37,8 +39,6 @@ const INCREMENT: f64 = REACH;
 /// Below this angle \[rad\] the error of the quadratic series of the tangent map of a rotation is under
 /// 1e-13.
 const SMALL_ANGLE: f64 = 1e-4;
-/// The largest number of rounds in which weights settle.
-const WEIGHT_ROUNDS_MAX: u32 = 40;
 /// The largest number of rounds in which the derivatives of weights settle, and the change that may remain
 /// [-].
 const SLOPE_ROUNDS_MAX: u32 = 60;
@@ -119,8 +119,9 @@ impl QuasistaticDerivatives {
                 problem: QuasistaticProblem::default(),
                 external: simulation.external().clone(),
                 direction: vec![0.0; n],
-                weights: Vec::new(),
-                weights_before: Vec::new(),
+                loads: Loads::default(),
+                loads_at_start: Loads::default(),
+                columns: Vec::new(),
                 q_end: Vec::new(),
                 end: Data::new(model),
             },
@@ -347,7 +348,6 @@ impl QuasistaticDerivatives {
         self.v.copy_from_slice(&state.v);
         self.step.assemble(input, options, &self.v);
         let mut middles = 0;
-        self.weight_slopes.clear();
         loop {
             if !self.solve_program(input, options, kappa)? {
                 return Ok(false);
@@ -361,9 +361,6 @@ impl QuasistaticDerivatives {
             middles += 1;
             self.v_middle.copy_from_slice(&self.v);
             self.dv_middle.copy_from_slice(&self.dv);
-        }
-        if !self.differentiate_weights(input, options, middles > 0, kappa)? {
-            return Ok(false);
         }
         if kappa.is_none() && self.step.check_path(input, &self.v).is_err() {
             return Ok(false);
@@ -379,57 +376,45 @@ impl QuasistaticDerivatives {
         Ok(true)
     }
 
-    /// Solves the program as it is assembled. Returns whether an exact one settles.
+    /// Solves the program until its loads are those of its end. Returns whether an exact one settles.
     fn solve_program(
         &mut self,
         input: &StepInput<'_>,
         options: &QuasistaticStepping,
         kappa: Option<f64>,
     ) -> Result<bool, DerivativeError> {
-        let solved = self.step.solve(input, options, &mut self.v);
-        if kappa.is_none() {
-            if !solved.is_ok_and(|solved| self.step.has_settled(&solved, options)) {
+        let mut rounds = 0;
+        self.weight_slopes.clear();
+        loop {
+            let solved = self.step.solve(input, options, &mut self.v);
+            if kappa.is_none() {
+                if !solved.is_ok_and(|solved| self.step.has_settled(&solved, options)) {
+                    return Ok(false);
+                }
+            } else {
+                solved?;
+            }
+            let QuasistaticStep { solver, problem, .. } = &mut self.step;
+            match kappa {
+                None => solver.linearize(problem, &mut self.v, &options.solver)?,
+                Some(kappa) => {
+                    solver.solve_smoothed(problem, &mut self.v, kappa, &options.solver)?;
+                }
+            }
+            if self.step.weigh(input, options, &mut self.v) {
+                break;
+            }
+            rounds += 1;
+            if rounds == ROUNDS_MAX {
                 return Ok(false);
             }
-        } else {
-            solved?;
         }
-        let QuasistaticStep { solver, problem, .. } = &mut self.step;
-        match kappa {
-            None => solver.linearize(problem, &mut self.v, &options.solver)?,
-            Some(kappa) => {
-                solver.solve_smoothed(problem, &mut self.v, kappa, &options.solver)?;
-            }
+        if !self.step.weights.dofs.is_empty() {
+            let Self { weight_slopes, step, v, sample_point, .. } = self;
+            let SamplePoint { problem, impedances, .. } = sample_point;
+            weight_slopes.find((input, options), step, v, (problem, impedances));
         }
         Ok(true)
-    }
-
-    /// Solves the program until its weights are those of its end, and differentiates it there. Returns
-    /// whether it settles.
-    fn differentiate_weights(
-        &mut self,
-        input: &StepInput<'_>,
-        options: &QuasistaticStepping,
-        has_middle: bool,
-        kappa: Option<f64>,
-    ) -> Result<bool, DerivativeError> {
-        let mut rounds = 0;
-        while !self.step.weigh_again(input, options, &self.v) {
-            rounds += 1;
-            if rounds > WEIGHT_ROUNDS_MAX || !self.solve_program(input, options, kappa)? {
-                return Ok(false);
-            }
-        }
-        if !self.step.impedances.follows().contains(&true) {
-            return Ok(true);
-        }
-        let Self { weight_slopes, step, v, sample_point, .. } = self;
-        let SamplePoint { problem, impedances, .. } = sample_point;
-        weight_slopes.find((input, options), step, v, (problem, impedances));
-        if weight_slopes.is_empty() {
-            return Ok(true);
-        }
-        self.differentiate_solution(input, options, has_middle, kappa.is_none())
     }
 
     /// Takes the whole step, if there are pressure fields, and returns whether a pair touches with one.

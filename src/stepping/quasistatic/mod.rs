@@ -18,6 +18,8 @@ mod slopes;
 mod smoothed;
 mod step;
 mod support;
+mod weight_model;
+mod weight_slopes;
 mod weights;
 mod wrenches;
 

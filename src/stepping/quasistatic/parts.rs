@@ -104,7 +104,7 @@ impl QuasistaticStep {
             Failure::Path(mistake) => (Some(mistake.pair), None),
             Failure::Friction { pair, .. } => (*pair, None),
             Failure::Surface { pair, .. } => (Some(*pair), None),
-            Failure::Balance { dof, .. } => (None, Some(*dof)),
+            Failure::Balance { dof, .. } | Failure::Weights { dof, .. } => (None, Some(*dof)),
             Failure::Solver(_) => match self.solver.worst()? {
                 ProblemPart::Velocity(dof) => (None, Some(dof)),
                 part => (self.pair_of(part), None),

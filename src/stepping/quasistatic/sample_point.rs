@@ -3,10 +3,10 @@
 use super::handle::{Handle, move_command, restore_command};
 use super::impedances::{Impedances, InertiaLaw};
 use super::step::QuasistaticStep;
-use super::weights::weights_at_end;
+use super::weight_model::{Loads, Motion};
 use super::wrenches::pair_impulses;
 use crate::math::dense::dot;
-use crate::math::{SpatialForce, Vector3};
+use crate::math::{SpatialForce, Vector3, Vector6};
 use crate::multibody::{Data, Model, State, bias, integrate, mass_matrix, positions};
 use crate::solvers::quasistatic::{ProblemDirection, QuasistaticProblem};
 use crate::stepping::command::{JointCommand, JointTarget};
@@ -43,9 +43,10 @@ pub(super) struct SamplePoint {
     pub(super) problem: QuasistaticProblem,
     pub(super) external: ExternalWrenches,
     pub(super) direction: Vec<f64>,
-    /// Weights at the end of the step, and memory for them.
-    pub(super) weights: Vec<f64>,
-    pub(super) weights_before: Vec<f64>,
+    /// Loads at the end of the step and at its start, and memory for them.
+    pub(super) loads: Loads,
+    pub(super) loads_at_start: Loads,
+    pub(super) columns: Vec<Vector6>,
     pub(super) q_end: Vec<f64>,
     pub(super) end: Data,
 }
@@ -95,22 +96,13 @@ impl SamplePoint {
         let before = joint.and_then(|joint| move_command(&mut self.command, joint, handles, increment));
         self.external.project(model, &self.start);
         let external = self.external.generalized();
-        let start = StepStart {
-            initial: input.start.initial,
-            state: &self.state,
-            command: &self.command,
-            external,
-            ..input.start
-        };
+        let start = StepStart { external, ..start_of(input, &self.state, &self.command) };
         let stiction = input.settings.stiction_tolerance;
         let inertia = InertiaLaw { kind: options.inertia, parts: 1 };
         self.impedances.assemble(scene, inertia, stiction, &start, &self.start, &mut self.problem);
         if let Some(v) = end {
-            self.q_end.clone_from(&self.state.q);
-            self.weights_before.clone_from(&self.start.gravity);
-            let at_start = (model, &self.impedances, self.weights_before.as_slice());
-            weights_at_end(at_start, (v, h), (&mut self.q_end, &mut self.end), &mut self.weights);
-            self.start.gravity.copy_from_slice(&self.weights);
+            self.take_loads_of_end(input, v);
+            let start = StepStart { external: &self.loads.external, ..start_of(input, &self.state, &self.command) };
             self.problem.reset(n, h);
             self.impedances.clone_from(impedances);
             self.impedances.assemble(scene, inertia, stiction, &start, &self.start, &mut self.problem);
@@ -123,6 +115,24 @@ impl SamplePoint {
             integrate(model, &mut self.state.q, &self.direction, 0.5 * h);
         }
         positions(model, &self.state.q, &mut self.middle);
+    }
+
+    /// Replaces the loads of joints with a stiffness by those at the end of the velocities `v`. The stiffness of
+    /// weights in Q is added to them, so that it has no effect.
+    fn take_loads_of_end(&mut self, input: &StepInput<'_>, v: &[f64]) {
+        let (model, h) = (input.scene.model(), input.settings.step());
+        let Self { loads, loads_at_start, columns, q_end, end, state, start, impedances, external, .. } = self;
+        loads_at_start.gravity.clone_from(&start.gravity);
+        loads_at_start.external.clear();
+        loads_at_start.external.extend_from_slice(external.generalized());
+        q_end.clone_from(&state.q);
+        let motion = Motion { model, q: &state.q, wrenches: input.start.wrenches, h };
+        loads.at_end(motion, (v, impedances.follows()), loads_at_start, (q_end, end, columns));
+        let stiffness = impedances.follows().iter().zip(impedances.weights());
+        for ((weight, v), (_, stiffness)) in loads.gravity.iter_mut().zip(v).zip(stiffness).filter(|(_, (f, _))| **f) {
+            *weight += h * stiffness * v;
+        }
+        start.gravity.copy_from_slice(&loads.gravity);
     }
 
     /// Finds the contact points that correspond to those of `step`, where they are now. With `exact`, returns
@@ -188,6 +198,11 @@ impl SamplePoint {
         sample.targets.clear();
         sample.targets.extend(problem.rows.iter().map(|row| row.target));
     }
+}
+
+/// The start of a step from another state with another command.
+fn start_of<'a>(input: &StepInput<'a>, state: &'a State, command: &'a JointCommand) -> StepStart<'a> {
+    StepStart { state, command, ..input.start }
 }
 
 /// The direction from sample `b` to sample `a`, which are `width` apart.

@@ -12,6 +12,8 @@ use super::field_trial::{Acceleration, Trial};
 use super::impedances::Impedances;
 use super::inertia::InertialForces;
 use super::support::{Support, concerns};
+use super::weight_model::WeightModel;
+use super::weights::WEIGHTS_SETTLED;
 use crate::geometry::{ContactSurface, PointContacts};
 use crate::math::dense::dot;
 use crate::math::{ByteReader, ByteWriter, BytesError, Vector3};
@@ -46,8 +48,6 @@ pub(super) const MIDPOINTS_MAX: u32 = 2;
 /// The fields have converged when a new linearisation moves them by less than this \[m\]: a thousandth of a
 /// newton on 1e5 N/m.
 const SETTLED: f64 = 1e-8;
-/// The weights have settled when they change by less than this fraction of the largest [-].
-const WEIGHTS_SETTLED: f64 = 1e-7;
 /// The fraction of the usual tolerances with which steps are solved for differences [-].
 const SHARPER: f64 = 1e-2;
 /// Solves do not reach smaller tolerances than this [m/s] or [-], because of rounding.
@@ -93,6 +93,7 @@ pub(in crate::stepping) struct QuasistaticStep {
     /// Whether there is a pair with a pressure field.
     pub(super) has_fields: bool,
     iterations: u32,
+    solves: u32,
     fallbacks: u32,
     times: StepTimes,
     /// The start of a part of a step.
@@ -106,13 +107,12 @@ pub(in crate::stepping) struct QuasistaticStep {
     pub(super) turned: f64,
     /// The end of the step, where loop closures must be closed and weights act.
     pub(super) closed: Data,
-    /// The weights at the start of the step, at the end of a solution, and the change [N m] or \[N\].
-    pub(super) weights_at_start: Vec<f64>,
-    pub(super) weights: Vec<f64>,
-    pub(super) weights_change: Vec<f64>,
-    /// The acceleration of the weights.
-    pub(super) weighing: Acceleration,
-    /// The velocity whose weight changed most in the last round, and the change, if weights have not settled.
+    /// The loads of joints with a stiffness at the end of the step.
+    pub(super) weights: WeightModel,
+    /// Memory for the poses and the motion on the way there.
+    pub(super) scratch: Data,
+    pub(super) way: Vec<f64>,
+    /// The velocity whose load the last model missed most, and the error, if loads have not settled.
     pub(super) unweighed: Option<(usize, f64)>,
     pub(super) weights_settled: f64,
     /// The weight of the barrier of smoothed steps \[J\]; `None` in exact ones.
@@ -145,6 +145,7 @@ impl QuasistaticStep {
             holds: false,
             has_fields: scene.contact_pairs().iter().any(|pair| pair.kind == ContactKind::PressureField),
             iterations: 0,
+            solves: 0,
             fallbacks: 0,
             times: StepTimes::default(),
             part: PartStart::default(),
@@ -153,10 +154,9 @@ impl QuasistaticStep {
             turn_min: if scene.closures().is_empty() { TURN_MIN } else { TURN_MIN_CLOSED },
             turned: 0.0,
             closed: Data::new(model),
-            weights_at_start: vec![0.0; model.nv()],
-            weights: vec![0.0; model.nv()],
-            weights_change: vec![0.0; model.nv()],
-            weighing: Acceleration::new(model.nv()),
+            weights: WeightModel::default(),
+            scratch: Data::new(model),
+            way: vec![0.0; model.nv()],
             unweighed: None,
             weights_settled: WEIGHTS_SETTLED,
             smoothing: None,
@@ -238,7 +238,7 @@ impl QuasistaticStep {
             self.check_fields(input, v, &trial)?;
         }
         self.check_closures()?;
-        self.check_weights()?;
+        self.compensate_at_end();
         self.check_friction(&solved, options)?;
         Ok(solved)
     }
@@ -251,8 +251,8 @@ impl QuasistaticStep {
         options: &QuasistaticStepping,
         v: &mut [f64],
         trial: &mut Trial,
-    ) -> Result<QuasistaticReport, StepError> {
-        let mut solved = self.solve(input, options, v)?;
+    ) -> Result<QuasistaticReport, Failure> {
+        let mut solved = self.solve_weighed(input, options, v)?;
         for _ in 0..MIDPOINTS_MAX {
             let moved = self.move_middle(input, v);
             if self.has_fields {
@@ -261,16 +261,15 @@ impl QuasistaticStep {
             if !moved {
                 break;
             }
-            solved = self.solve(input, options, v)?;
+            solved = self.solve_weighed(input, options, v)?;
         }
         for round in 0..LINEARIZATIONS_MAX {
             let closed = self.close(input, v, round);
             let settled = !self.has_fields || self.linearize_again(input, v, trial);
-            let weighed = self.weigh_again(input, options, v);
-            if settled && (closed && weighed || round >= CLOSING_ROUNDS_MAX) {
+            if settled && (closed || round >= CLOSING_ROUNDS_MAX) {
                 break;
             }
-            solved = self.solve(input, options, v)?;
+            solved = self.solve_weighed(input, options, v)?;
         }
         Ok(solved)
     }
@@ -305,7 +304,7 @@ impl QuasistaticStep {
             friction_error: 0.0,
             friction_at_centroids: at_centroids && self.has_fields,
             parts,
-            solves: 0,
+            solves: self.solves,
             inertial_share: result.inertial.share,
             faces: self.contacts.faces,
             faces_dropped: self.contacts.faces_dropped,
@@ -388,7 +387,7 @@ impl QuasistaticStep {
     /// Starts the counts and times of a step.
     pub(super) fn start_counts(&mut self) {
         self.times = StepTimes::default();
-        (self.iterations, self.fallbacks) = (0, 0);
+        (self.iterations, self.solves, self.fallbacks) = (0, 0, 0);
     }
     /// Attributes the rest of the time `took` \[s\] to the contact searches, which alternate with solves.
     pub(super) fn stop_times(&mut self, took: f64) {
@@ -406,10 +405,7 @@ impl QuasistaticStep {
         positions(model, &start.state.q, &mut self.middle);
         mass_matrix(model, &mut self.start);
         bias(model, &mut self.start);
-        self.weights_at_start.copy_from_slice(&self.start.gravity);
-        self.weighing.start();
-        self.unweighed = None;
-        self.assemble_joints(input, options);
+        self.start_weights(input, options);
         self.support.start(model, self.impedances.actuated(), &self.problem);
         if self.has_fields {
             self.hold_between_linearizations(scene, options.inertia);
@@ -447,6 +443,7 @@ impl QuasistaticStep {
                 }
             }
             let began = input.now();
+            self.solves += 1;
             let solved = match self.smoothing {
                 None => self.solver.solve(&mut self.problem, v, &options.solver),
                 Some(kappa) => self.solver.step_smoothed(&mut self.problem, v, kappa, &options.solver),

@@ -1,173 +1,201 @@
-//! The weights that joints carry at the end of a quasistatic step. A step is solved with the weights of its
-//! start first, and again with those of the end of the last solution, until they agree.
+//! The loads that joints carry at the end of a quasistatic step: weights and external wrenches. A step is
+//! solved with the loads of its start first. If those of its end differ, it is solved again with a convex
+//! model of the loads about the last solution (weight_model.rs), until the model is exact at the solution:
+//! Newton's method.
 //!
-//! The torque of a weight changes as its joint turns. Joints with a stiffness of their own, from an actuator
-//! or a spring, and those of scenes with loop closures end the step in balance with the weights there. The
-//! steps of other passive joints towards their lowest point need not settle: the stiffness of their weight
-//! acts about the start.
+//! A balance is a stationary point of the energy of weights, springs and contact. The program with the model
+//! has an energy of its own, which is the same at the centre and lower at the solution. A solution is taken
+//! if the model misses the work of the loads by less than this gain, so that the energy falls from one centre
+//! to the next, and the iteration cannot oscillate. Otherwise the model becomes stiffer about the old centre.
+//!
+//! Joints with a stiffness of their own, from an actuator or a spring, and those of scenes with loop closures
+//! end the step in balance with the loads there. The steps of other passive joints towards their lowest point
+//! need not settle: the stiffness of their weight acts about the start.
 
 use super::failure::Failure;
-use super::impedances::{Impedances, InertiaLaw};
+use super::impedances::InertiaLaw;
 use super::step::QuasistaticStep;
-use crate::multibody::{Data, Model, bias, integrate, positions};
-use crate::solvers::quasistatic::{ProblemDirection, QuasistaticProblem};
-use crate::stepping::input::StepInput;
+use super::weight_model::{Motion, NODES};
+use crate::multibody::mass_matrix;
+use crate::solvers::quasistatic::QuasistaticReport;
+use crate::stepping::input::{StepInput, StepStart};
 use crate::stepping::settings::QuasistaticStepping;
 
-/// A change below this is rounding, in N or N m.
+/// The loads have settled when the model misses them by less than this fraction of the largest [-].
+pub(super) const WEIGHTS_SETTLED: f64 = 1e-8;
+/// An error below this is rounding, in N or N m.
 const ROUNDING: f64 = 1e-12;
-/// The change of a velocity times the step for differences of weights \[rad\] or \[m\].
-const INCREMENT: f64 = 1e-5;
+/// The largest number of solutions with other models of the loads in a row.
+pub(super) const ROUNDS_MAX: u32 = 80;
+/// The part of the gain of energy that errors of the model may take [-].
+const ACCEPTED: f64 = 0.5;
+/// The same without a look at the loads on the way to the solution.
+const ACCEPTED_AT_END: f64 = 0.1;
+/// The first shift after a solution that is not taken, relative to the largest stiffness of the loads [-].
+const SHIFT: f64 = 0.25;
+const SHIFT_GROWTH: f64 = 4.0;
+/// A shift beyond this is more than any load needs: the solution is taken [-].
+const SHIFT_MAX: f64 = 1e3;
+/// The largest number of parts of a motion in which its work is integrated, of a radian each.
+const PARTS_MAX: f64 = 16.0;
 
-/// Writes the weights at the end of a step of `h` \[s\] from `q` with the velocities `v` to `weights`, where
-/// they follow the motion; elsewhere they are those of the `start` [N m] or \[N\]. The stiffness of a weight
-/// in Q is added, so that it has no effect. `q` becomes the end, and `data` is memory.
-pub(super) fn weights_at_end(
-    (model, impedances, start): (&Model, &Impedances, &[f64]),
-    (v, h): (&[f64], f64),
-    (q, data): (&mut [f64], &mut Data),
-    weights: &mut Vec<f64>,
-) {
-    integrate(model, q, v, h);
-    positions(model, q, data);
-    bias(model, data);
-    weights.clear();
-    let each = impedances.follows().iter().zip(impedances.weights()).zip(v);
-    weights.extend(
-        each.zip(data.gravity.iter().zip(start)).map(
-            |(((follows, stiffness), v), (there, here))| {
-                if *follows { there + h * stiffness * v } else { *here }
-            },
-        ),
-    );
+/// The motion of a step.
+pub(super) fn motion<'a>(input: &StepInput<'a>) -> Motion<'a> {
+    let StepInput { scene, settings, start, .. } = input;
+    Motion { model: scene.model(), q: &start.state.q, wrenches: start.wrenches, h: settings.step() }
 }
 
 impl QuasistaticStep {
-    /// Takes the weights at the end of the solution `v` for the next one. Returns whether they hardly change.
-    pub(super) fn weigh_again(&mut self, input: &StepInput<'_>, options: &QuasistaticStepping, v: &[f64]) -> bool {
-        let Self { impedances, start, closed, q, weights, weights_at_start, .. } = self;
-        let model = input.scene.model();
+    /// Starts with the loads of the start of the step, and assembles the joints with them.
+    pub(super) fn start_weights(&mut self, input: &StepInput<'_>, options: &QuasistaticStepping) {
+        let at_start = &mut self.weights.at_start;
+        at_start.gravity.clone_from(&self.start.gravity);
+        at_start.external.clear();
+        at_start.external.extend_from_slice(input.start.external);
+        self.weights.at_center.clone_from(&self.weights.at_start);
         self.unweighed = None;
-        if !impedances.follows().contains(&true) {
+        self.assemble_joints(input, options);
+        self.weights.start(input.scene.model(), &self.impedances);
+    }
+
+    /// Assembles the joints with the loads of the model's centre.
+    fn assemble_joints(&mut self, input: &StepInput<'_>, options: &QuasistaticStepping) {
+        let StepInput { scene, settings, start, .. } = input;
+        let Self { impedances, problem, weights, start: data, .. } = self;
+        data.gravity.copy_from_slice(&weights.at_center.gravity);
+        problem.reset(scene.model().nv(), settings.step());
+        let inertia = InertiaLaw { kind: options.inertia, parts: self.parts };
+        let start = StepStart { external: &weights.at_center.external, ..*start };
+        impedances.assemble(scene, inertia, settings.stiction_tolerance, &start, data, problem);
+    }
+
+    /// Solves as [`QuasistaticStep::solve`] does, with loads that are those at the end of the solution.
+    pub(super) fn solve_weighed(
+        &mut self,
+        input: &StepInput<'_>,
+        options: &QuasistaticStepping,
+        v: &mut [f64],
+    ) -> Result<QuasistaticReport, Failure> {
+        let mut rounds = 0;
+        loop {
+            let solved = self.solve(input, options, v)?;
+            if self.weigh(input, options, v) {
+                return Ok(solved);
+            }
+            rounds += 1;
+            if rounds == ROUNDS_MAX {
+                let (dof, excess) = self.unweighed.unwrap_or_default();
+                return Err(Failure::Weights { dof, excess });
+            }
+        }
+    }
+
+    /// Returns whether the loads of the program are those at the end of its solution `v`. Otherwise it makes
+    /// the next program; if the solution is not taken, `v` becomes the centre of the model.
+    pub(super) fn weigh(&mut self, input: &StepInput<'_>, options: &QuasistaticStepping, v: &mut [f64]) -> bool {
+        self.unweighed = None;
+        if self.weights.dofs.is_empty() {
             return true;
         }
-        q.copy_from_slice(&input.start.state.q);
-        let at_start = (model, &*impedances, weights_at_start.as_slice());
-        weights_at_end(at_start, (v, self.problem.step), (q, closed), weights);
-        let largest = weights_at_start.iter().fold(0.0_f64, |largest, weight| largest.max(weight.abs()));
-        let changes = weights.iter().zip(&start.gravity).map(|(there, here)| (there - here).abs());
-        let most = changes.enumerate().max_by(|a, b| a.1.total_cmp(&b.1));
-        let settled = self.weights_settled * largest + ROUNDING;
-        let Some((dof, change)) = most.filter(|(_, change)| *change > settled) else { return true };
-        self.unweighed = Some((dof, change));
-        self.change_weights(input, options);
+        self.find_errors(input, v);
+        let errors = self.weights.errors.iter().map(|error| error.abs()).enumerate();
+        let settled = self.weights_settled * self.weights.scale() + ROUNDING;
+        let most = errors.max_by(|a, b| a.1.total_cmp(&b.1));
+        let Some((dof, error)) = most.filter(|(_, error)| *error > settled) else { return true };
+        self.unweighed = Some((dof, error));
+        if self.descends(input, v) {
+            self.weights.shift = if self.weights.shift > SHIFT { self.weights.shift / SHIFT_GROWTH } else { 0.0 };
+            self.weights.recentre(v);
+            mass_matrix(input.scene.model(), &mut self.closed);
+            self.model_weights(input, options, true);
+        } else {
+            self.weights.shift = (SHIFT_GROWTH * self.weights.shift).max(SHIFT);
+            v.copy_from_slice(&self.weights.center);
+            // The first centre is the start of the step.
+            let is_first = self.weights.is_constant;
+            if is_first {
+                self.find_errors(input, v);
+                mass_matrix(input.scene.model(), &mut self.closed);
+            }
+            self.model_weights(input, options, is_first);
+        }
         false
     }
 
-    /// Assembles the joints again with the new weights. Without pressure fields, whose motion is not linear,
-    /// Anderson's method brings the weights closer to those of the end.
-    fn change_weights(&mut self, input: &StepInput<'_>, options: &QuasistaticStepping) {
-        let Self { weights, weights_change, start, weighing, .. } = self;
-        if self.has_fields {
-            start.gravity.copy_from_slice(weights);
-        } else {
-            for ((change, there), here) in weights_change.iter_mut().zip(&*weights).zip(&start.gravity) {
-                *change = there - here;
-            }
-            weighing.add(&start.gravity, weights_change);
-            weighing.move_by(weights_change);
-            start.gravity.iter_mut().zip(&weighing.motion).for_each(|(weight, motion)| *weight += motion);
-        }
+    /// Assembles the joints with the loads of the model's centre and the model. With `moved`, the model is
+    /// that of a new centre, whose poses are in `closed`.
+    fn model_weights(&mut self, input: &StepInput<'_>, options: &QuasistaticStepping, moved: bool) {
         let held = self.holds;
         self.assemble_joints(input, options);
+        let Self { weights, impedances, problem, closed, q, scratch, .. } = self;
+        if moved {
+            weights.differentiate(motion(input), impedances, closed, (q, scratch));
+        }
+        weights.build(impedances, problem);
+        weights.apply(impedances, problem);
         if self.has_fields {
             self.hold_between_linearizations(input.scene, options.inertia);
             self.hold(held);
         }
     }
 
-    /// Assembles the joints with the weights in `start`.
-    pub(super) fn assemble_joints(&mut self, input: &StepInput<'_>, options: &QuasistaticStepping) {
-        let StepInput { scene, settings, start, .. } = input;
-        let Self { impedances, problem, .. } = self;
-        problem.reset(scene.model().nv(), settings.step());
-        let inertia = InertiaLaw { kind: options.inertia, parts: self.parts };
-        impedances.assemble(scene, inertia, settings.stiction_tolerance, start, &self.start, problem);
+    /// Finds the forces that the model misses at the end of the motion with the velocities `v`.
+    fn find_errors(&mut self, input: &StepInput<'_>, v: &[f64]) {
+        let Self { weights, impedances, closed, q, .. } = self;
+        weights.find_errors(motion(input), impedances, v, (q, closed));
     }
 
-    /// The failure of a step whose weights still change.
-    pub(super) fn check_weights(&self) -> Result<(), Failure> {
-        match self.unweighed {
-            Some((dof, excess)) => Err(Failure::Balance { dof, excess }),
-            None => Ok(()),
+    /// Whether the energy of the joints and their loads falls by a part of what the model says, from the
+    /// centre to the solution `v`. The loads and poses of the end of `v` remain.
+    fn descends(&mut self, input: &StepInput<'_>, v: &[f64]) -> bool {
+        let h = self.problem.step;
+        let gap = self.weights.gap(&self.problem, &self.impedances, v, h);
+        let length = |d: f64, dof: &usize| d.max((h * (v[*dof] - self.weights.center[*dof])).abs());
+        let far = self.weights.dofs.iter().fold(0.0, length);
+        let slack = ROUNDING * far;
+        let ends = self.work_of_errors(v, h).abs();
+        if self.weights.shift > SHIFT_MAX || ends <= ACCEPTED_AT_END * gap + slack {
+            return true;
         }
-    }
-}
-
-/// The changes of a problem by those of the velocities with which its weights are found.
-#[derive(Clone, Debug, Default)]
-pub(super) struct WeightSlopes {
-    /// (velocity, change of b, changes of the targets of rows), for each velocity on which weights depend.
-    slopes: Vec<(usize, Vec<f64>, Vec<f64>)>,
-}
-
-impl WeightSlopes {
-    pub(super) fn clear(&mut self) {
-        self.slopes.clear();
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.slopes.is_empty()
-    }
-
-    /// Finds the changes at the solution `v` of `step`. `problem` and `impedances` are memory.
-    pub(super) fn find(
-        &mut self,
-        (input, options): (&StepInput<'_>, &QuasistaticStepping),
-        step: &mut QuasistaticStep,
-        v: &[f64],
-        (problem, impedances): (&mut QuasistaticProblem, &mut Impedances),
-    ) {
-        self.slopes.clear();
-        let (scene, h) = (input.scene, input.settings.step());
-        let inertia = InertiaLaw { kind: options.inertia, parts: 1 };
-        let (mut moved, here) = (v.to_vec(), step.start.gravity.clone());
-        let mut sides: [(Vec<f64>, Vec<f64>); 2] = Default::default();
-        for dof in 0..v.len() {
-            for (sign, (linear, targets)) in [1.0, -1.0].into_iter().zip(&mut sides) {
-                moved[dof] = v[dof] + sign * INCREMENT / h;
-                step.q.copy_from_slice(&input.start.state.q);
-                let at_start = (scene.model(), &step.impedances, step.weights_at_start.as_slice());
-                weights_at_end(at_start, (&moved, h), (&mut step.q, &mut step.closed), &mut step.weights);
-                step.start.gravity.copy_from_slice(&step.weights);
-                problem.reset(v.len(), h);
-                impedances.clone_from(&step.impedances);
-                let stiction = input.settings.stiction_tolerance;
-                impedances.assemble(scene, inertia, stiction, &input.start, &step.start, problem);
-                linear.clone_from(&problem.linear);
-                targets.clear();
-                targets.extend(problem.rows.iter().map(|row| row.target));
+        let mut way = std::mem::take(&mut self.way);
+        let mut at = |step: &mut Self, part: f64| {
+            way.clear();
+            way.extend_from_slice(v);
+            for dof in &step.weights.dofs {
+                let center = step.weights.center[*dof];
+                way[*dof] = center + part * (v[*dof] - center);
             }
-            moved[dof] = v[dof];
-            let slope = |plus: &[f64], minus: &[f64]| {
-                plus.iter().zip(minus).map(|(a, b)| (a - b) * h / (2.0 * INCREMENT)).collect::<Vec<f64>>()
-            };
-            let [plus, minus] = &sides;
-            let (linear, targets) = (slope(&plus.0, &minus.0), slope(&plus.1, &minus.1));
-            if linear.iter().chain(&targets).any(|slope| *slope != 0.0) {
-                self.slopes.push((dof, linear, targets));
+            step.find_errors(input, &way);
+            step.work_of_errors(v, h)
+        };
+        // Other joints move, too: their motion changes the loads along the whole way.
+        let before = if self.weights.has_others { at(self, 0.0) } else { 0.0 };
+        let parts = (far.ceil()).clamp(1.0, PARTS_MAX);
+        let mut work = 0.0;
+        for part in 0..parts as u32 {
+            for (node, weight) in NODES {
+                work += weight / parts * at(self, (f64::from(part) + node) / parts);
             }
         }
-        step.start.gravity.copy_from_slice(&here);
+        at(self, 1.0);
+        self.way = way;
+        before - work <= ACCEPTED * gap + slack
     }
 
-    /// Adds the changes with `dv` to those of `direction` without them.
-    pub(super) fn add(&self, without: &ProblemDirection, dv: &[f64], direction: &mut ProblemDirection) {
-        direction.linear.clone_from(&without.linear);
-        direction.targets.clone_from(&without.targets);
-        for (dof, linear, targets) in &self.slopes {
-            direction.linear.iter_mut().zip(linear).for_each(|(to, slope)| *to += slope * dv[*dof]);
-            direction.targets.iter_mut().zip(targets).for_each(|(to, slope)| *to += slope * dv[*dof]);
+    /// The work of the errors along the motion from the centre to the end of `v`, if they were constant \[J\].
+    fn work_of_errors(&self, v: &[f64], h: f64) -> f64 {
+        let weights = &self.weights;
+        let work = |dof: &usize| weights.errors[*dof] * h * (v[*dof] - weights.center[*dof]);
+        weights.dofs.iter().map(work).sum()
+    }
+
+    /// Gives the efforts that compensate gravity the weights of the end.
+    pub(super) fn compensate_at_end(&mut self) {
+        let Self { weights, impedances, scratch, .. } = self;
+        let changes = weights.at_end.gravity.iter().zip(&weights.at_center.gravity).map(|(end, here)| end - here);
+        if !weights.dofs.is_empty() {
+            scratch.gravity.iter_mut().zip(changes).for_each(|(to, change)| *to = change);
+            impedances.compensate(&scratch.gravity);
         }
     }
 }

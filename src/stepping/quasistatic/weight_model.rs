@@ -1,0 +1,350 @@
+//! A convex model of the loads that joints with a stiffness carry where a step ends: weights and external
+//! wrenches.
+//!
+//! About a centre, which is an earlier solution, the loads are l_c - W (x - x_c) for displacements x = h v. W
+//! is minus their derivative H, plus a shift where the joints would be unstable with it. A limited actuator
+//! is a row of the program, outside Q. Where W alone is not positive, the actuators with rows are softened by
+//! a fraction of their stiffness, and W has this stiffness in addition: within the limits of effort the sum
+//! is the same.
+
+use super::impedances::{Drive, Impedances};
+use crate::math::dense::cholesky_in_place;
+use crate::math::{BodyIndex, IndexVec, SpatialForce, Vector6};
+use crate::multibody::{Data, Model, gravity, integrate, positions, weight_hessian, weight_stiffness};
+use crate::solvers::quasistatic::QuasistaticProblem;
+use crate::stepping::external::project;
+
+/// The least stiffness of joints with their loads, relative to that without and the largest of the loads [-].
+const LEAST: f64 = 1e-3;
+/// The same for the part that is in Q.
+const LEAST_IN_Q: f64 = 1e-4;
+/// The first shift, relative to the largest stiffness of the loads [-].
+const SHIFT: f64 = 0.05;
+/// A shift beyond this is more than any load needs [-].
+const SHIFT_MAX: f64 = 1e6;
+/// Actuators with rows keep this fraction of their stiffness at least [-].
+const SOFTEST: f64 = 1.0 / 4096.0;
+/// Displacements for differences of external wrenches \[rad\] or \[m\].
+const INCREMENT: f64 = 1e-6;
+
+/// The motion of a step.
+#[derive(Clone, Copy)]
+pub(super) struct Motion<'a> {
+    pub(super) model: &'a Model,
+    /// The coordinates where it starts.
+    pub(super) q: &'a [f64],
+    pub(super) wrenches: &'a IndexVec<BodyIndex, SpatialForce>,
+    /// Step h \[s\].
+    pub(super) h: f64,
+}
+
+/// Gravity and the external wrenches, by degree of freedom [N m] or \[N\].
+#[derive(Clone, Debug, Default)]
+pub(super) struct Loads {
+    pub(super) gravity: Vec<f64>,
+    pub(super) external: Vec<f64>,
+}
+
+impl Loads {
+    /// Computes the loads at the end of `motion` with the velocities `v` along the degrees of freedom that
+    /// `follows` marks; elsewhere they are those of `start`. `data` has the poses of the end then.
+    pub(super) fn at_end(
+        &mut self,
+        motion: Motion<'_>,
+        (v, follows): (&[f64], &[bool]),
+        start: &Self,
+        (q, data, columns): (&mut [f64], &mut Data, &mut Vec<Vector6>),
+    ) {
+        let Motion { model, wrenches, h, .. } = motion;
+        q.copy_from_slice(motion.q);
+        integrate(model, q, v, h);
+        positions(model, q, data);
+        gravity(model, data);
+        self.gravity.clone_from(&start.gravity);
+        self.external.clone_from(&start.external);
+        let loaded = wrenches.iter().any(|F| *F != SpatialForce::ZERO);
+        if loaded {
+            columns.resize(model.nv(), Vector6::zeros());
+            project(model, data, wrenches, columns, &mut self.external);
+        }
+        for (dof, follows) in follows.iter().enumerate() {
+            if *follows {
+                self.gravity[dof] = data.gravity[dof];
+            } else {
+                self.external[dof] = start.external[dof];
+            }
+        }
+    }
+}
+
+/// The model, and the iteration that finds its centre.
+#[derive(Clone, Debug, Default)]
+pub(super) struct WeightModel {
+    /// The degrees of freedom whose loads follow the motion, and the place of each in this list.
+    pub(super) dofs: Vec<usize>,
+    places: Vec<Option<usize>>,
+    /// Whether trees with such joints have other degrees of freedom, too.
+    pub(super) has_others: bool,
+    /// The velocities of the centre.
+    pub(super) center: Vec<f64>,
+    pub(super) at_start: Loads,
+    pub(super) at_center: Loads,
+    pub(super) at_end: Loads,
+    /// The forces that the model misses at the end, by degree of freedom [N m] or \[N\].
+    pub(super) errors: Vec<f64>,
+    /// Minus the derivative of the loads at the centre, by place; row-major.
+    hessian: Vec<f64>,
+    /// Their largest stiffness, by degree of freedom.
+    largest: Vec<f64>,
+    /// W.
+    pub(super) stiffness: Vec<f64>,
+    factor: Vec<f64>,
+    /// The stiffness of actuators with rows below their limits, by place.
+    in_rows: Vec<f64>,
+    /// The fraction of the stiffness by which the actuators with rows are softened, by joint [-].
+    pub(super) softening: Vec<f64>,
+    /// The shift, relative to the largest stiffness of the loads [-].
+    pub(super) shift: f64,
+    /// Whether the model is that of the start: constant loads.
+    pub(super) is_constant: bool,
+    /// Memory.
+    pub(super) columns: Vec<Vector6>,
+    sides: [Loads; 2],
+    moved: Vec<f64>,
+}
+
+impl WeightModel {
+    /// Starts with constant loads about the start of the step, where the loads are those in `at_start`.
+    pub(super) fn start(&mut self, model: &Model, impedances: &Impedances) {
+        let follows = impedances.follows();
+        self.dofs.clear();
+        self.dofs.extend((0..follows.len()).filter(|dof| follows[*dof]));
+        self.places.clear();
+        self.places.resize(follows.len(), None);
+        for (place, dof) in self.dofs.iter().enumerate() {
+            self.places[*dof] = Some(place);
+        }
+        let mixed = |tree: &std::ops::Range<usize>| {
+            let count = tree.clone().filter(|dof| follows[*dof]).count();
+            count > 0 && count < tree.len()
+        };
+        self.has_others = model.trees().iter().any(mixed);
+        self.center.clear();
+        self.center.resize(follows.len(), 0.0);
+        self.errors.clear();
+        self.errors.resize(follows.len(), 0.0);
+        self.at_center.clone_from(&self.at_start);
+        (self.shift, self.is_constant) = (0.0, true);
+        self.softening.clear();
+        self.softening.resize(impedances.drives().count(), 0.0);
+        let size = self.dofs.len();
+        self.stiffness.clear();
+        self.stiffness.resize(size * size, 0.0);
+        for (place, dof) in self.dofs.iter().enumerate() {
+            self.stiffness[place * (size + 1)] = impedances.weights()[*dof];
+        }
+    }
+
+    /// The actuators with their fractions of softening.
+    fn drives<'a>(&'a self, impedances: &'a Impedances) -> impl Iterator<Item = (Drive, f64)> + 'a {
+        let follows = impedances.drives().zip(&self.softening);
+        follows.filter(|(drive, _)| self.places[drive.dof].is_some()).map(|(drive, soft)| (drive, *soft))
+    }
+
+    /// The largest load of the model's joints at the start or at the centre [N m] or \[N\].
+    pub(super) fn scale(&self) -> f64 {
+        let sizes = |loads: &Loads| {
+            let size = |dof: &usize| loads.gravity[*dof].abs().max(loads.external[*dof].abs());
+            self.dofs.iter().map(size).fold(0.0, f64::max)
+        };
+        sizes(&self.at_start).max(sizes(&self.at_center))
+    }
+
+    /// Computes the loads at the end of the motion with the velocities `v`, and the errors of the model's forces
+    /// there.
+    pub(super) fn find_errors(
+        &mut self,
+        motion: Motion<'_>,
+        impedances: &Impedances,
+        v: &[f64],
+        (q, data): (&mut [f64], &mut Data),
+    ) {
+        let mut end = std::mem::take(&mut self.at_end);
+        end.at_end(motion, (v, impedances.follows()), &self.at_start, (q, data, &mut self.columns));
+        let mut errors = std::mem::take(&mut self.errors);
+        let (size, here) = (self.dofs.len(), &self.at_center);
+        for (row, dof) in self.dofs.iter().enumerate() {
+            let weights = &self.stiffness[row * size..(row + 1) * size];
+            let moved = weights.iter().zip(&self.dofs).map(|(w, dof)| w * motion.h * (v[*dof] - self.center[*dof]));
+            let change = end.gravity[*dof] - here.gravity[*dof] + end.external[*dof] - here.external[*dof];
+            errors[*dof] = change + moved.sum::<f64>();
+        }
+        for (drive, soft) in self.drives(impedances) {
+            let dof = drive.dof;
+            let change = if drive.compensates { here.gravity[dof] - end.gravity[dof] } else { 0.0 };
+            let model = drive.softened(soft, self.center[dof]);
+            errors[dof] += drive.ratio * (drive.effort(v[dof], change) - model.effort(v[dof], 0.0));
+        }
+        (self.at_end, self.errors) = (end, errors);
+    }
+
+    /// A part of the energy by which the solution `v` of the program is below the centre, at most \[J\]: the
+    /// program is convex at least as Q and the actuators are.
+    pub(super) fn gap(&self, problem: &QuasistaticProblem, impedances: &Impedances, v: &[f64], h: f64) -> f64 {
+        let n = problem.size();
+        let change = |dof: usize| v[dof] - self.center[dof];
+        let row = |i: usize| self.dofs.iter().map(|j| problem.quadratic[i * n + j] * change(*j)).sum::<f64>();
+        let quadratic = 0.5 * self.dofs.iter().map(|i| change(*i) * row(*i)).sum::<f64>();
+        let of_rows = self.drives(impedances).filter(|(drive, _)| drive.row.is_some()).map(|(drive, soft)| {
+            let (dof, model) = (drive.dof, drive.softened(soft, self.center[drive.dof]));
+            let effort = |part: f64| model.effort(self.center[dof] + part * change(dof), 0.0);
+            let lost = NODES.iter().map(|(part, weight)| weight * (effort(*part) - effort(1.0))).sum::<f64>();
+            (lost * drive.ratio * h * change(dof)).max(0.0)
+        });
+        quadratic.max(0.0) + of_rows.sum::<f64>()
+    }
+
+    /// Finds the stiffness of the loads at the centre, whose poses are in `data`; `memory` is overwritten.
+    pub(super) fn differentiate(
+        &mut self,
+        motion: Motion<'_>,
+        impedances: &Impedances,
+        data: &Data,
+        (q, memory): (&mut [f64], &mut Data),
+    ) {
+        let (model, size) = (motion.model, self.dofs.len());
+        let mut hessian = std::mem::take(&mut self.hessian);
+        let mut weighs = std::mem::take(&mut self.moved);
+        weighs.clear();
+        weighs.resize(model.nv(), 0.0);
+        self.dofs.iter().for_each(|dof| weighs[*dof] = 1.0);
+        let compensated = self.drives(impedances).filter(|(drive, _)| drive.compensates);
+        for (drive, _) in compensated.filter(|(drive, _)| drive.is_free(self.center[drive.dof])) {
+            weighs[drive.dof] = 0.0;
+        }
+        let place = |dof: usize| self.places[dof].filter(|_| weighs[dof] > 0.0);
+        weight_hessian(model, data, (place, size), &mut hessian);
+        self.largest.clear();
+        self.largest.resize(model.nv(), 0.0);
+        weight_stiffness(model, data, |dof| weighs[dof] > 0.0, &mut self.largest);
+        (self.hessian, self.moved) = (hessian, weighs);
+        if motion.wrenches.iter().any(|F| *F != SpatialForce::ZERO) {
+            self.differentiate_wrenches(motion, impedances, (q, memory));
+        }
+        let least = 1e-6 * self.largest.iter().fold(0.0_f64, |most, k| most.max(*k)) + 1e-9;
+        self.largest.iter_mut().for_each(|k| *k += least);
+    }
+
+    /// Adds the symmetric part of the stiffness of external wrenches, from central differences.
+    fn differentiate_wrenches(
+        &mut self,
+        motion: Motion<'_>,
+        impedances: &Impedances,
+        (q, data): (&mut [f64], &mut Data),
+    ) {
+        let size = self.dofs.len();
+        let Self { dofs, sides, moved, center, at_start, columns, hessian, largest, .. } = self;
+        moved.copy_from_slice(center);
+        for (j, dof) in dofs.iter().enumerate() {
+            for (sign, side) in [1.0, -1.0].into_iter().zip(sides.iter_mut()) {
+                moved[*dof] = center[*dof] + sign * INCREMENT / motion.h;
+                side.at_end(motion, (moved, impedances.follows()), at_start, (q, data, columns));
+            }
+            moved[*dof] = center[*dof];
+            let [plus, minus] = &*sides;
+            for (i, row) in dofs.iter().enumerate() {
+                let half = -0.5 * (plus.external[*row] - minus.external[*row]) / (2.0 * INCREMENT);
+                hessian[i * size + j] += half;
+                hessian[j * size + i] += half;
+                largest[*row] += half.abs();
+                largest[*dof] += half.abs();
+            }
+        }
+    }
+
+    /// Finds W and the softening at the centre, for the joints as they are assembled in `problem` there.
+    pub(super) fn build(&mut self, impedances: &Impedances, problem: &QuasistaticProblem) {
+        let h = problem.step;
+        self.is_constant = false;
+        let mut in_rows = std::mem::take(&mut self.in_rows);
+        in_rows.clear();
+        in_rows.resize(self.dofs.len(), 0.0);
+        for drive in impedances.drives().filter(|drive| drive.row.is_some()) {
+            if let Some(place) = self.places[drive.dof].filter(|_| drive.is_free(self.center[drive.dof])) {
+                in_rows[place] += drive.rate / h * drive.ratio * drive.ratio;
+            }
+        }
+        self.in_rows = in_rows;
+        while !self.is_positive(impedances, problem, (1.0, LEAST)) && self.shift < SHIFT_MAX {
+            self.shift = (2.0 * self.shift).max(SHIFT);
+        }
+        let mut kept = 1.0;
+        while kept > SOFTEST && !self.is_positive(impedances, problem, (1.0 - kept, LEAST_IN_Q)) {
+            kept *= 0.5;
+        }
+        let soft = 1.0 - kept;
+        for (softening, drive) in self.softening.iter_mut().zip(impedances.drives()) {
+            let acts = drive.row.is_some() && self.places[drive.dof].is_some() && drive.is_free(self.center[drive.dof]);
+            *softening = if acts { soft } else { 0.0 };
+        }
+        let size = self.dofs.len();
+        self.stiffness.clone_from(&self.hessian);
+        for (place, dof) in self.dofs.iter().enumerate() {
+            self.stiffness[place * (size + 1)] += self.shift * self.largest[*dof] + soft * self.in_rows[place];
+        }
+    }
+
+    /// Whether the joints are stable with the loads, of which `soft` of the stiffness in rows counts: stiffer
+    /// than the fraction `least` of their own stiffness and the largest of the loads.
+    fn is_positive(&mut self, impedances: &Impedances, problem: &QuasistaticProblem, (soft, least): (f64, f64)) -> bool {
+        let (n, size, squared) = (problem.size(), self.dofs.len(), problem.step * problem.step);
+        self.factor.clone_from(&self.hessian);
+        for (i, row) in self.dofs.iter().enumerate() {
+            for (j, column) in self.dofs.iter().enumerate() {
+                self.factor[i * size + j] += problem.quadratic[row * n + column] / squared;
+            }
+            let (in_row, largest) = (self.in_rows[i], self.largest[*row]);
+            self.factor[i * (size + 1)] +=
+                self.shift * largest - impedances.weights()[*row] + soft * in_row - least * (in_row + largest);
+        }
+        cholesky_in_place(&mut self.factor, size).is_ok()
+    }
+
+    /// Adds the model to a problem whose joints are assembled with the loads of the centre.
+    pub(super) fn apply(&self, impedances: &Impedances, problem: &mut QuasistaticProblem) {
+        let (n, h, size) = (problem.size(), problem.step, self.dofs.len());
+        for (i, row) in self.dofs.iter().enumerate() {
+            for (j, column) in self.dofs.iter().enumerate() {
+                let w = self.stiffness[i * size + j];
+                problem.linear[*row] += h * h * w * self.center[*column];
+                problem.quadratic[row * n + column] += h * h * w;
+            }
+            problem.quadratic[row * (n + 1)] -= h * h * impedances.weights()[*row];
+        }
+        for (drive, soft) in self.drives(impedances).filter(|(_, soft)| *soft > 0.0) {
+            let model = drive.softened(soft, self.center[drive.dof]);
+            if let Some(row) = drive.row.and_then(|row| problem.rows.get_mut(row)) {
+                row.target = model.at_rest / model.rate;
+                row.regularization = 1.0 / (h * model.rate);
+            }
+        }
+    }
+
+    /// Adds to `linear`, the changes of b by the velocity `dof`, those that the model has in Q.
+    pub(super) fn leave_out(&self, dof: usize, h: f64, linear: &mut [f64]) {
+        let Some(column) = self.places[dof] else { return };
+        for (place, row) in self.dofs.iter().enumerate() {
+            linear[*row] += h * h * self.stiffness[place * self.dofs.len() + column];
+        }
+    }
+
+    /// Takes the end with the velocities `v` as the next centre.
+    pub(super) fn recentre(&mut self, v: &[f64]) {
+        self.center.copy_from_slice(v);
+        self.at_center.clone_from(&self.at_end);
+    }
+}
+
+/// Nodes and weights of Gauss's rule on 0 to 1 \[-\].
+pub(super) const NODES: [(f64, f64); 3] =
+    [(0.112_701_665_379_258_3, 5.0 / 18.0), (0.5, 4.0 / 9.0), (0.887_298_334_620_741_7, 5.0 / 18.0)];
