@@ -2,6 +2,7 @@
 
 mod closures;
 mod derivatives;
+mod end_loads;
 mod finite_motion;
 mod force_derivatives;
 mod joints;

@@ -555,7 +555,9 @@ fn summary(simulation: &Simulation, loaded: &LoadedScene, totals: &Totals) -> St
     ];
     if totals.solves > totals.steps {
         let (solves, parts) = (totals.solves as f64 / steps, totals.parts as f64 / steps);
-        rows.push(("error control".to_owned(), format!("{parts:.2} parts and {solves:.2} solves a step on average")));
+        let quasistatic = matches!(simulation.settings().stepping, Stepping::Quasistatic(_));
+        let name = if quasistatic { "quasistatic steps" } else { "error control" };
+        rows.push((name.to_owned(), format!("{parts:.2} parts and {solves:.2} solves a step on average")));
     }
     if let Some(scheme) = simulation.report().scheme {
         rows.push(("contact scheme".to_owned(), scheme.name().to_owned()));

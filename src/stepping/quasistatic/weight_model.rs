@@ -296,7 +296,12 @@ impl WeightModel {
 
     /// Whether the joints are stable with the loads, of which `soft` of the stiffness in rows counts: stiffer
     /// than the fraction `least` of their own stiffness and the largest of the loads.
-    fn is_positive(&mut self, impedances: &Impedances, problem: &QuasistaticProblem, (soft, least): (f64, f64)) -> bool {
+    fn is_positive(
+        &mut self,
+        impedances: &Impedances,
+        problem: &QuasistaticProblem,
+        (soft, least): (f64, f64),
+    ) -> bool {
         let (n, size, squared) = (problem.size(), self.dofs.len(), problem.step * problem.step);
         self.factor.clone_from(&self.hessian);
         for (i, row) in self.dofs.iter().enumerate() {

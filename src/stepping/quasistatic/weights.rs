@@ -18,6 +18,7 @@ use super::step::QuasistaticStep;
 use super::weight_model::{Motion, NODES};
 use crate::multibody::mass_matrix;
 use crate::solvers::quasistatic::QuasistaticReport;
+use crate::stepping::error::StepError;
 use crate::stepping::input::{StepInput, StepStart};
 use crate::stepping::settings::QuasistaticStepping;
 
@@ -78,9 +79,14 @@ impl QuasistaticStep {
     ) -> Result<QuasistaticReport, Failure> {
         let mut rounds = 0;
         loop {
-            let solved = self.solve(input, options, v)?;
-            if self.weigh(input, options, v) {
-                return Ok(solved);
+            match self.solve(input, options, v) {
+                Ok(solved) if self.weigh(input, options, v) => return Ok(solved),
+                Ok(_) => {}
+                // Constant loads move joints without limit whose efforts are at theirs; they fall to a balance.
+                Err(StepError::NoSupport { .. }) if self.weights.shift <= SHIFT && !self.weights.dofs.is_empty() => {
+                    self.stiffen(input, options, v);
+                }
+                Err(error) => return Err(error.into()),
             }
             rounds += 1;
             if rounds == ROUNDS_MAX {
@@ -109,17 +115,22 @@ impl QuasistaticStep {
             mass_matrix(input.scene.model(), &mut self.closed);
             self.model_weights(input, options, true);
         } else {
-            self.weights.shift = (SHIFT_GROWTH * self.weights.shift).max(SHIFT);
-            v.copy_from_slice(&self.weights.center);
-            // The first centre is the start of the step.
-            let is_first = self.weights.is_constant;
-            if is_first {
-                self.find_errors(input, v);
-                mass_matrix(input.scene.model(), &mut self.closed);
-            }
-            self.model_weights(input, options, is_first);
+            self.stiffen(input, options, v);
         }
         false
+    }
+
+    /// Makes a stiffer model about the old centre, and moves `v` there.
+    fn stiffen(&mut self, input: &StepInput<'_>, options: &QuasistaticStepping, v: &mut [f64]) {
+        self.weights.shift = (SHIFT_GROWTH * self.weights.shift).max(SHIFT);
+        v.copy_from_slice(&self.weights.center);
+        // The first centre is the start of the step, whose model has no derivatives yet.
+        let is_first = self.weights.is_constant;
+        if is_first {
+            self.find_errors(input, v);
+            mass_matrix(input.scene.model(), &mut self.closed);
+        }
+        self.model_weights(input, options, is_first);
     }
 
     /// Assembles the joints with the loads of the model's centre and the model. With `moved`, the model is
