@@ -2,14 +2,15 @@
 //! wrenches.
 //!
 //! About a centre, which is an earlier solution, the loads are l_c - W (x - x_c) for displacements x = h v. W
-//! is minus their derivative H, plus a shift where the joints would be unstable with it. A limited actuator
+//! is minus their derivative H, plus a shift where the joints would be unstable with it. The shift acts along
+//! the contacts that hold them, if that suffices: these directions do not move. A limited actuator
 //! is a row of the program, outside Q. Where W alone is not positive, the actuators with rows are softened by
 //! a fraction of their stiffness, and W has this stiffness in addition: within the limits of effort the sum
 //! is the same.
 
 use super::impedances::{Drive, Impedances};
 use crate::math::dense::cholesky_in_place;
-use crate::math::{BodyIndex, IndexVec, SpatialForce, Vector6};
+use crate::math::{BodyIndex, IndexVec, SpatialForce, Vector3, Vector6};
 use crate::multibody::{Data, Model, gravity, integrate, positions, weight_hessian, weight_stiffness};
 use crate::solvers::quasistatic::QuasistaticProblem;
 use crate::stepping::external::project;
@@ -24,6 +25,11 @@ const SHIFT: f64 = 0.05;
 const SHIFT_MAX: f64 = 1e6;
 /// Actuators with rows keep this fraction of their stiffness at least [-].
 const SOFTEST: f64 = 1.0 / 4096.0;
+/// The stiffness along contacts that hold the joints, where they would be unstable without, relative to the
+/// largest of the loads [-].
+const FIRM: [f64; 4] = [0.0, 4.0, 32.0, 256.0];
+/// A point whose friction is below this fraction of its bound sticks [-].
+const STICKING: f64 = 0.999;
 /// Displacements for differences of external wrenches \[rad\] or \[m\].
 const INCREMENT: f64 = 1e-6;
 
@@ -94,6 +100,11 @@ pub(super) struct WeightModel {
     pub(super) errors: Vec<f64>,
     /// Minus the derivative of the loads at the centre, by place; row-major.
     hessian: Vec<f64>,
+    /// The directions along which contacts and limits hold the joints at the centre, by place, one after the
+    /// other; the sum of their squares, each of the size of the largest stiffness; and its factor in W [-].
+    pub(super) normals: Vec<f64>,
+    held: Vec<f64>,
+    firm: f64,
     /// Their largest stiffness, by degree of freedom.
     largest: Vec<f64>,
     /// W.
@@ -115,17 +126,19 @@ pub(super) struct WeightModel {
 
 impl WeightModel {
     /// Starts with constant loads about the start of the step, where the loads are those in `at_start`.
-    pub(super) fn start(&mut self, model: &Model, impedances: &Impedances) {
+    pub(super) fn start(&mut self, model: &Model, impedances: &Impedances, has_loads: bool) {
         let follows = impedances.follows();
         self.dofs.clear();
-        self.dofs.extend((0..follows.len()).filter(|dof| follows[*dof]));
+        if has_loads {
+            self.dofs.extend((0..follows.len()).filter(|dof| follows[*dof]));
+        }
         self.places.clear();
         self.places.resize(follows.len(), None);
         for (place, dof) in self.dofs.iter().enumerate() {
             self.places[*dof] = Some(place);
         }
         let mixed = |tree: &std::ops::Range<usize>| {
-            let count = tree.clone().filter(|dof| follows[*dof]).count();
+            let count = tree.clone().filter(|dof| self.places[*dof].is_some()).count();
             count > 0 && count < tree.len()
         };
         self.has_others = model.trees().iter().any(mixed);
@@ -135,6 +148,7 @@ impl WeightModel {
         self.errors.resize(follows.len(), 0.0);
         self.at_center.clone_from(&self.at_start);
         (self.shift, self.is_constant) = (0.0, true);
+        self.normals.clear();
         self.softening.clear();
         self.softening.resize(impedances.drives().count(), 0.0);
         let size = self.dofs.len();
@@ -275,6 +289,14 @@ impl WeightModel {
             }
         }
         self.in_rows = in_rows;
+        self.find_held();
+        let stable = FIRM.into_iter().any(|firm| {
+            self.firm = firm;
+            self.is_positive(impedances, problem, (1.0, LEAST))
+        });
+        if !stable {
+            self.firm = FIRM[1];
+        }
         while !self.is_positive(impedances, problem, (1.0, LEAST)) && self.shift < SHIFT_MAX {
             self.shift = (2.0 * self.shift).max(SHIFT);
         }
@@ -289,8 +311,52 @@ impl WeightModel {
         }
         let size = self.dofs.len();
         self.stiffness.clone_from(&self.hessian);
+        self.stiffness.iter_mut().zip(&self.held).for_each(|(w, held)| *w += self.firm * held);
         for (place, dof) in self.dofs.iter().enumerate() {
             self.stiffness[place * (size + 1)] += self.shift * self.largest[*dof] + soft * self.in_rows[place];
+        }
+    }
+
+    /// Computes `held` = sum of n n^T/(n^T L^-1 n) over the normals n, with the largest stiffnesses L.
+    fn find_held(&mut self) {
+        let Self { dofs, normals, held, largest, .. } = self;
+        let size = dofs.len();
+        held.clear();
+        held.resize(size * size, 0.0);
+        for n in normals.chunks_exact(size.max(1)) {
+            let scale: f64 = n.iter().zip(&*dofs).map(|(x, dof)| x * x / largest[*dof]).sum();
+            for (i, a) in n.iter().enumerate().filter(|(_, a)| **a != 0.0) {
+                n.iter().enumerate().for_each(|(j, b)| held[i * size + j] += a * b / scale);
+            }
+        }
+    }
+
+    /// Finds the directions along which contacts and limits hold the joints in a solution with these impulses:
+    /// motion along them would open a contact or go deeper, or move a point that sticks.
+    pub(super) fn find_normals(&mut self, problem: &QuasistaticProblem, impulses: &[Vector3], bounds: &[f64]) {
+        let Self { dofs, places, normals, .. } = self;
+        normals.clear();
+        for (contact, gamma) in problem.contacts().iter().zip(impulses).filter(|(_, gamma)| gamma.x > 0.0) {
+            let sticks = contact.friction_bound.is_some_and(|bound| gamma.y.hypot(gamma.z) < STICKING * bound);
+            for axis in 0..if sticks { 3 } else { 1 } {
+                let start = normals.len();
+                normals.resize(start + dofs.len(), 0.0);
+                for (dof, column) in problem.columns(contact) {
+                    if let Some(place) = places[*dof as usize] {
+                        normals[start + place] = column[axis];
+                    }
+                }
+                if normals[start..].iter().all(|x| *x == 0.0) {
+                    normals.truncate(start);
+                }
+            }
+        }
+        for (bound, _) in problem.bounds.iter().zip(bounds).filter(|(_, impulse)| **impulse != 0.0) {
+            if let Some(place) = places[bound.dof as usize] {
+                let start = normals.len();
+                normals.resize(start + dofs.len(), 0.0);
+                normals[start + place] = 1.0;
+            }
         }
     }
 
@@ -304,6 +370,7 @@ impl WeightModel {
     ) -> bool {
         let (n, size, squared) = (problem.size(), self.dofs.len(), problem.step * problem.step);
         self.factor.clone_from(&self.hessian);
+        self.factor.iter_mut().zip(&self.held).for_each(|(a, held)| *a += self.firm * held);
         for (i, row) in self.dofs.iter().enumerate() {
             for (j, column) in self.dofs.iter().enumerate() {
                 self.factor[i * size + j] += problem.quadratic[row * n + column] / squared;

@@ -16,6 +16,7 @@ use super::failure::Failure;
 use super::impedances::InertiaLaw;
 use super::step::QuasistaticStep;
 use super::weight_model::{Motion, NODES};
+use crate::math::{SpatialForce, Vector3};
 use crate::multibody::mass_matrix;
 use crate::solvers::quasistatic::QuasistaticReport;
 use crate::stepping::error::StepError;
@@ -56,7 +57,9 @@ impl QuasistaticStep {
         self.weights.at_center.clone_from(&self.weights.at_start);
         self.unweighed = None;
         self.assemble_joints(input, options);
-        self.weights.start(input.scene.model(), &self.impedances);
+        let model = input.scene.model();
+        let loaded = input.start.wrenches.iter().any(|F| *F != SpatialForce::ZERO);
+        self.weights.start(model, &self.impedances, loaded || *model.gravity_W() != Vector3::zeros());
     }
 
     /// Assembles the joints with the loads of the model's centre.
@@ -112,6 +115,8 @@ impl QuasistaticStep {
         if self.descends(input, v) {
             self.weights.shift = if self.weights.shift > SHIFT { self.weights.shift / SHIFT_GROWTH } else { 0.0 };
             self.weights.recentre(v);
+            let (contacts, bounds) = (self.solver.contact_impulses(), self.solver.bound_impulses());
+            self.weights.find_normals(&self.problem, contacts, bounds);
             mass_matrix(input.scene.model(), &mut self.closed);
             self.model_weights(input, options, true);
         } else {
