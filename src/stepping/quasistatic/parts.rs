@@ -153,7 +153,8 @@ impl QuasistaticStep {
             if let Some(failure) = failed.take() {
                 let half = size / 2;
                 let is_local = size < largest || largest <= UNITS / PARTS_MAX || failure.is_of_path();
-                let is_local = is_local && !matches!(failure, Failure::Final(_));
+                // Arms sag by their weights, not by the command: shorter parts do not help.
+                let is_local = is_local && !matches!(failure, Failure::Final(_) | Failure::Weights { .. });
                 let divides = is_local && failures < FAILURES_MAX;
                 if !divides || half == 0 || end(at + half) == end(at) {
                     return Err(failure);

@@ -106,6 +106,10 @@ impl SamplePoint {
             self.problem.reset(n, h);
             self.impedances.clone_from(impedances);
             self.impedances.assemble(scene, inertia, stiction, &start, &self.start, &mut self.problem);
+            // The stiffness of weights in Q has no effect on these joints.
+            let stiffness = self.impedances.follows().iter().zip(self.impedances.weights());
+            let each = self.problem.linear.iter_mut().zip(v).zip(stiffness);
+            each.filter(|(_, (follows, _))| **follows).for_each(|((b, v), (_, k))| *b += h * h * k * v);
         }
         restore_command(&mut self.command, joint, before);
         if let Some((v, dv)) = middle {
@@ -117,8 +121,7 @@ impl SamplePoint {
         positions(model, &self.state.q, &mut self.middle);
     }
 
-    /// Replaces the loads of joints with a stiffness by those at the end of the velocities `v`. The stiffness of
-    /// weights in Q is added to them, so that it has no effect.
+    /// Replaces the loads of joints with a stiffness by those at the end of the velocities `v`.
     fn take_loads_of_end(&mut self, input: &StepInput<'_>, v: &[f64]) {
         let (model, h) = (input.scene.model(), input.settings.step());
         let Self { loads, loads_at_start, columns, q_end, end, state, start, impedances, external, .. } = self;
@@ -128,10 +131,6 @@ impl SamplePoint {
         q_end.clone_from(&state.q);
         let motion = Motion { model, q: &state.q, wrenches: input.start.wrenches, h };
         loads.at_end(motion, (v, impedances.follows()), loads_at_start, (q_end, end, columns));
-        let stiffness = impedances.follows().iter().zip(impedances.weights());
-        for ((weight, v), (_, stiffness)) in loads.gravity.iter_mut().zip(v).zip(stiffness).filter(|(_, (f, _))| **f) {
-            *weight += h * stiffness * v;
-        }
         start.gravity.copy_from_slice(&loads.gravity);
     }
 

@@ -28,6 +28,10 @@ const SOFTEST: f64 = 1.0 / 4096.0;
 /// The stiffness along contacts that hold the joints, where they would be unstable without, relative to the
 /// largest of the loads [-].
 const FIRM: [f64; 4] = [0.0, 4.0, 32.0, 256.0];
+/// The rounding of an effort, relative to that of its position without motion [-].
+const ROUNDING: f64 = 1e-14;
+/// A joint is at a limit within this distance \[rad\] or \[m\].
+const AT_LIMIT: f64 = 1e-6;
 /// A point whose friction is below this fraction of its bound sticks [-].
 const STICKING: f64 = 0.999;
 /// Displacements for differences of external wrenches \[rad\] or \[m\].
@@ -45,10 +49,21 @@ pub(super) struct Motion<'a> {
 }
 
 /// Gravity and the external wrenches, by degree of freedom [N m] or \[N\].
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(super) struct Loads {
     pub(super) gravity: Vec<f64>,
     pub(super) external: Vec<f64>,
+}
+
+impl Clone for Loads {
+    fn clone(&self) -> Self {
+        Self { gravity: self.gravity.clone(), external: self.external.clone() }
+    }
+    /// Reuses the memory.
+    fn clone_from(&mut self, source: &Self) {
+        self.gravity.clone_from(&source.gravity);
+        self.external.clone_from(&source.external);
+    }
 }
 
 impl Loads {
@@ -114,6 +129,10 @@ pub(super) struct WeightModel {
     in_rows: Vec<f64>,
     /// The fraction of the stiffness by which the actuators with rows are softened, by joint [-].
     pub(super) softening: Vec<f64>,
+    /// The sizes of the weights of joints, and the rounding of their efforts, by degree of freedom [N m] or
+    /// \[N\].
+    sizes: Vec<f64>,
+    rounding: Vec<f64>,
     /// The shift, relative to the largest stiffness of the loads [-].
     pub(super) shift: f64,
     /// Whether the model is that of the start: constant loads.
@@ -126,7 +145,7 @@ pub(super) struct WeightModel {
 
 impl WeightModel {
     /// Starts with constant loads about the start of the step, where the loads are those in `at_start`.
-    pub(super) fn start(&mut self, model: &Model, impedances: &Impedances, has_loads: bool) {
+    pub(super) fn start(&mut self, (model, data): (&Model, &Data), impedances: &Impedances, has_loads: bool) {
         let follows = impedances.follows();
         self.dofs.clear();
         if has_loads {
@@ -146,7 +165,15 @@ impl WeightModel {
         self.center.resize(follows.len(), 0.0);
         self.errors.clear();
         self.errors.resize(follows.len(), 0.0);
-        self.at_center.clone_from(&self.at_start);
+        self.sizes.clear();
+        self.sizes.resize(follows.len(), 0.0);
+        self.rounding.clear();
+        self.rounding.resize(follows.len(), 0.0);
+        let places = &self.places;
+        weight_stiffness(model, data, |dof| places[dof].is_some(), &mut self.sizes);
+        for drive in impedances.drives() {
+            self.rounding[drive.dof] += ROUNDING * (drive.ratio * drive.at_rest).abs();
+        }
         (self.shift, self.is_constant) = (0.0, true);
         self.normals.clear();
         self.softening.clear();
@@ -165,13 +192,17 @@ impl WeightModel {
         follows.filter(|(drive, _)| self.places[drive.dof].is_some()).map(|(drive, soft)| (drive, *soft))
     }
 
-    /// The largest load of the model's joints at the start or at the centre [N m] or \[N\].
-    pub(super) fn scale(&self) -> f64 {
-        let sizes = |loads: &Loads| {
-            let size = |dof: &usize| loads.gravity[*dof].abs().max(loads.external[*dof].abs());
-            self.dofs.iter().map(size).fold(0.0, f64::max)
+    /// The joint whose error is largest relative to `settled` of its own load, and the error, if it is not
+    /// smaller than that or than rounding [N m] or \[N\]. A heavy joint does not loosen a light one.
+    pub(super) fn unsettled(&self, settled: f64, rounding: f64) -> Option<(usize, f64)> {
+        let size = |loads: &Loads, dof: usize| loads.gravity[dof].abs().max(loads.external[dof].abs());
+        let ratio = |dof: usize| {
+            let load = size(&self.at_start, dof).max(size(&self.at_center, dof)).max(self.sizes[dof]);
+            self.errors[dof].abs() / (settled * load + rounding + self.rounding[dof])
         };
-        sizes(&self.at_start).max(sizes(&self.at_center))
+        let ratios = self.dofs.iter().map(|dof| (*dof, ratio(*dof)));
+        let (dof, ratio) = ratios.max_by(|a, b| a.1.total_cmp(&b.1))?;
+        (!(ratio <= 1.0)).then_some((dof, self.errors[dof].abs()))
     }
 
     /// Computes the loads at the end of the motion with the velocities `v`, and the errors of the model's forces
@@ -314,6 +345,27 @@ impl WeightModel {
         self.stiffness.iter_mut().zip(&self.held).for_each(|(w, held)| *w += self.firm * held);
         for (place, dof) in self.dofs.iter().enumerate() {
             self.stiffness[place * (size + 1)] += self.shift * self.largest[*dof] + soft * self.in_rows[place];
+        }
+        self.uncouple(problem);
+    }
+
+    /// Removes the coupling of joints with dry friction that are at a limit: they do not move, and friction, the
+    /// limit and the coupling together are badly conditioned.
+    fn uncouple(&mut self, problem: &QuasistaticProblem) {
+        let size = self.dofs.len();
+        for bound in &problem.bounds {
+            let dof = bound.dof as usize;
+            let Some(i) = self.places[dof] else { continue };
+            let rows = problem.rows.iter().filter(|row| row.dof as usize == dof).count();
+            let near = AT_LIMIT / problem.step;
+            let v = self.center[dof];
+            if rows == 0 || (v - bound.lower > near && bound.upper - v > near) {
+                continue;
+            }
+            for j in (0..size).filter(|j| *j != i) {
+                self.stiffness[i * size + j] = 0.0;
+                self.stiffness[j * size + i] = 0.0;
+            }
         }
     }
 

@@ -15,7 +15,7 @@
 use super::failure::Failure;
 use super::impedances::InertiaLaw;
 use super::step::QuasistaticStep;
-use super::weight_model::{Motion, NODES};
+use super::weight_model::{Motion, NODES, WeightModel};
 use crate::math::{SpatialForce, Vector3};
 use crate::multibody::mass_matrix;
 use crate::solvers::quasistatic::QuasistaticReport;
@@ -27,7 +27,7 @@ use crate::stepping::settings::QuasistaticStepping;
 pub(super) const WEIGHTS_SETTLED: f64 = 1e-8;
 /// An error below this is rounding, in N or N m.
 const ROUNDING: f64 = 1e-12;
-/// The largest number of solutions with other models of the loads in a row.
+/// The largest number of solutions with other models of the loads, in a row.
 pub(super) const ROUNDS_MAX: u32 = 80;
 /// The part of the gain of energy that errors of the model may take [-].
 const ACCEPTED: f64 = 0.5;
@@ -38,8 +38,10 @@ const SHIFT: f64 = 0.25;
 const SHIFT_GROWTH: f64 = 4.0;
 /// A shift beyond this is more than any load needs: the solution is taken [-].
 const SHIFT_MAX: f64 = 1e3;
+/// The same holds for sums of turns up to this \[rad\].
+const NEAR: f64 = 0.3;
 /// The largest number of parts of a motion in which its work is integrated, of a radian each.
-const PARTS_MAX: f64 = 16.0;
+const PARTS_MAX: f64 = 64.0;
 
 /// The motion of a step.
 pub(super) fn motion<'a>(input: &StepInput<'a>) -> Motion<'a> {
@@ -54,12 +56,13 @@ impl QuasistaticStep {
         at_start.gravity.clone_from(&self.start.gravity);
         at_start.external.clear();
         at_start.external.extend_from_slice(input.start.external);
-        self.weights.at_center.clone_from(&self.weights.at_start);
+        let WeightModel { at_center, at_start, .. } = &mut self.weights;
+        at_center.clone_from(at_start);
         self.unweighed = None;
         self.assemble_joints(input, options);
         let model = input.scene.model();
         let loaded = input.start.wrenches.iter().any(|F| *F != SpatialForce::ZERO);
-        self.weights.start(model, &self.impedances, loaded || *model.gravity_W() != Vector3::zeros());
+        self.weights.start((model, &self.start), &self.impedances, loaded || *model.gravity_W() != Vector3::zeros());
     }
 
     /// Assembles the joints with the loads of the model's centre.
@@ -107,11 +110,10 @@ impl QuasistaticStep {
             return true;
         }
         self.find_errors(input, v);
-        let errors = self.weights.errors.iter().map(|error| error.abs()).enumerate();
-        let settled = self.weights_settled * self.weights.scale() + ROUNDING;
-        let most = errors.max_by(|a, b| a.1.total_cmp(&b.1));
-        let Some((dof, error)) = most.filter(|(_, error)| *error > settled) else { return true };
-        self.unweighed = Some((dof, error));
+        self.unweighed = self.weights.unsettled(self.weights_settled, ROUNDING);
+        if self.unweighed.is_none() {
+            return true;
+        }
         if self.descends(input, v) {
             self.weights.shift = if self.weights.shift > SHIFT { self.weights.shift / SHIFT_GROWTH } else { 0.0 };
             self.weights.recentre(v);
@@ -166,11 +168,11 @@ impl QuasistaticStep {
     fn descends(&mut self, input: &StepInput<'_>, v: &[f64]) -> bool {
         let h = self.problem.step;
         let gap = self.weights.gap(&self.problem, &self.impedances, v, h);
-        let length = |d: f64, dof: &usize| d.max((h * (v[*dof] - self.weights.center[*dof])).abs());
-        let far = self.weights.dofs.iter().fold(0.0, length);
+        // The turn of a link is at most the sum of those of the joints that carry it.
+        let far: f64 = self.weights.dofs.iter().map(|dof| (h * (v[*dof] - self.weights.center[*dof])).abs()).sum();
         let slack = ROUNDING * far;
         let ends = self.work_of_errors(v, h).abs();
-        if self.weights.shift > SHIFT_MAX || ends <= ACCEPTED_AT_END * gap + slack {
+        if self.weights.shift > SHIFT_MAX || (far < NEAR && ends <= ACCEPTED_AT_END * gap + slack) {
             return true;
         }
         let mut way = std::mem::take(&mut self.way);
