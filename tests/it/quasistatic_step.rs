@@ -8,6 +8,7 @@ mod force_derivatives;
 mod joints;
 mod jumps;
 mod laws;
+mod loads_behind;
 mod pads;
 mod planar_gripper;
 mod planar_laws;

@@ -86,6 +86,8 @@ pub(super) struct ConeEngine {
     pub(super) law: FrictionLaw,
     pub(super) newton: IslandNewton,
     memory: Memory,
+    /// The multipliers that [`ConeEngine::restore`] brings back.
+    kept: Memory,
     working: WorkingSet,
     /// Velocities and multipliers in the order of the problem, at the start and at the end of a round.
     v: Vec<f64>,
@@ -104,6 +106,14 @@ impl ConeEngine {
     /// Discards the multipliers of the last step.
     pub(super) fn forget(&mut self) {
         self.memory.clear();
+    }
+    /// Keeps the multipliers of the last step.
+    pub(super) fn keep(&mut self) {
+        self.kept.copy(&self.memory);
+    }
+    /// Returns to the multipliers that were kept.
+    pub(super) fn restore(&mut self) {
+        self.memory.copy(&self.kept);
     }
 
     /// Recalls the impulses of the last step for the exact cone; [`ConeEngine::recalled_normal`] then returns

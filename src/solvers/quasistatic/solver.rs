@@ -122,6 +122,14 @@ impl QuasistaticSolver {
     pub fn forget(&mut self) {
         self.engine.forget();
     }
+    /// Keeps the warm start of the next step for [`QuasistaticSolver::restore`].
+    pub(crate) fn keep(&mut self) {
+        self.engine.keep();
+    }
+    /// Returns to the warm start that was kept.
+    pub(crate) fn restore(&mut self) {
+        self.engine.restore();
+    }
     /// Writes the data that the next step takes from the last one: its warm start and the count of fallbacks.
     pub fn write_memory(&self, writer: &mut ByteWriter) {
         writer.u64(self.fallbacks);

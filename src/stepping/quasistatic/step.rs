@@ -13,7 +13,7 @@ use super::impedances::Impedances;
 use super::inertia::InertialForces;
 use super::support::{Support, concerns};
 use super::weight_model::WeightModel;
-use super::weights::WEIGHTS_SETTLED;
+use super::weights::{Spent, WEIGHTS_SETTLED};
 use crate::geometry::{ContactSurface, PointContacts};
 use crate::math::dense::dot;
 use crate::math::{ByteReader, ByteWriter, BytesError, Vector3};
@@ -115,6 +115,10 @@ pub(in crate::stepping) struct QuasistaticStep {
     /// The velocity whose load the last model missed most, and the error, if loads have not settled.
     pub(super) unweighed: Option<(usize, f64)>,
     pub(super) weights_settled: f64,
+    pub(super) spent: Spent,
+    /// The velocity along which the load at the end differs most from the one that acted, and the difference,
+    /// in a step that settled with the loads of its start only.
+    pub(super) behind: Option<(usize, f64)>,
     /// The weight of the barrier of smoothed steps \[J\]; `None` in exact ones.
     pub(super) smoothing: Option<f64>,
     /// The number of parts in which the step is taken. It multiplies [`PROXIMAL_RATE`], so that parts hold
@@ -159,6 +163,8 @@ impl QuasistaticStep {
             way: vec![0.0; model.nv()],
             unweighed: None,
             weights_settled: WEIGHTS_SETTLED,
+            spent: Spent::default(),
+            behind: None,
             smoothing: None,
             parts: 1,
         }
@@ -216,6 +222,13 @@ impl QuasistaticStep {
         input: &StepInput<'_>,
         result: &mut StepResult,
     ) -> Result<QuasistaticReport, Failure> {
+        self.spent.start_part();
+        let attempted = self.attempt_part(input, result);
+        self.spent.end_part(attempted.is_err());
+        attempted
+    }
+
+    fn attempt_part(&mut self, input: &StepInput<'_>, result: &mut StepResult) -> Result<QuasistaticReport, Failure> {
         let solved = self.solve_part(input, &mut result.state.v)?;
         self.check_balance(&solved)?;
         self.check_support(input)?;
@@ -238,6 +251,9 @@ impl QuasistaticStep {
             self.check_fields(input, v, &trial)?;
         }
         self.check_closures()?;
+        if self.weights.is_behind {
+            self.find_behind(input, v);
+        }
         self.compensate_at_end();
         self.check_friction(&solved, options)?;
         Ok(solved)
@@ -285,10 +301,11 @@ impl QuasistaticStep {
     ) {
         // Impulses of the last part are forces over the whole step.
         let share = input.settings.step() / self.problem.step;
-        let StepResult { state, efforts, inertial: largest, times, .. } = result;
+        let StepResult { state, efforts, inertial: largest, behind, times, .. } = result;
         self.contacts.gather(self.solver.contact_impulses(), self.solver.patch_impulses(), share);
         self.impedances.keep(input.start.command.targets.as_slice());
         self.impedances.efforts(&state.v, efforts);
+        *behind = self.behind;
         let Self { impedances, inertial, problem, solver, start, .. } = self;
         let scaled = (impedances.actuated(), impedances.inertia_scales());
         *largest = inertial.largest(input.scene.model(), start, scaled, problem, solver, &state.v);
@@ -305,6 +322,7 @@ impl QuasistaticStep {
             friction_at_centroids: at_centroids && self.has_fields,
             parts,
             solves: self.solves,
+            loads_behind: self.behind.map_or(0.0, |(_, miss)| miss),
             inertial_share: result.inertial.share,
             faces: self.contacts.faces,
             faces_dropped: self.contacts.faces_dropped,
@@ -388,6 +406,7 @@ impl QuasistaticStep {
     pub(super) fn start_counts(&mut self) {
         self.times = StepTimes::default();
         (self.iterations, self.solves, self.fallbacks) = (0, 0, 0);
+        (self.spent, self.behind) = (Spent::default(), None);
     }
     /// Attributes the rest of the time `took` \[s\] to the contact searches, which alternate with solves.
     pub(super) fn stop_times(&mut self, took: f64) {

@@ -137,6 +137,8 @@ pub(super) struct WeightModel {
     pub(super) shift: f64,
     /// Whether the model is that of the start: constant loads.
     pub(super) is_constant: bool,
+    /// Whether the loads of the start act in the whole step.
+    pub(super) is_behind: bool,
     /// Memory.
     pub(super) columns: Vec<Vector6>,
     sides: [Loads; 2],
@@ -148,7 +150,7 @@ impl WeightModel {
     pub(super) fn start(&mut self, (model, data): (&Model, &Data), impedances: &Impedances, has_loads: bool) {
         let follows = impedances.follows();
         self.dofs.clear();
-        if has_loads {
+        if has_loads && !self.is_behind {
             self.dofs.extend((0..follows.len()).filter(|dof| follows[*dof]));
         }
         self.places.clear();

@@ -29,6 +29,11 @@ pub(super) const WEIGHTS_SETTLED: f64 = 1e-8;
 const ROUNDING: f64 = 1e-12;
 /// The largest number of solutions with other models of the loads, in a row.
 pub(super) const ROUNDS_MAX: u32 = 80;
+/// The largest number of them in parts of a step that fail.
+const LOST_ROUNDS_MAX: u32 = 300;
+/// The fraction of its load by which the load of a joint at the end may differ from the one that acted, without
+/// a report [-].
+const BEHIND: f64 = 4e-7;
 /// The part of the gain of energy that errors of the model may take [-].
 const ACCEPTED: f64 = 0.5;
 /// The same without a look at the loads on the way to the solution.
@@ -49,6 +54,39 @@ pub(super) fn motion<'a>(input: &StepInput<'a>) -> Motion<'a> {
     Motion { model: scene.model(), q: &start.state.q, wrenches: start.wrenches, h: settings.step() }
 }
 
+/// The solutions of a step with other models of the loads.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Spent {
+    /// Those of the present part.
+    rounds: u32,
+    /// Those of parts that failed.
+    lost: u32,
+    /// Whether a part had any.
+    pub(super) any: bool,
+}
+
+impl Spent {
+    pub(super) fn start_part(&mut self) {
+        self.rounds = 0;
+    }
+    pub(super) fn end_part(&mut self, failed: bool) {
+        self.any |= self.rounds > 0;
+        if failed {
+            self.lost += std::mem::take(&mut self.rounds);
+        }
+    }
+    /// Whether the step needs more of them than its end with these loads is worth.
+    pub(super) fn is_over(&self) -> bool {
+        self.lost + self.rounds >= LOST_ROUNDS_MAX
+    }
+}
+
+/// Whether gravity or an external wrench acts.
+fn has_loads(input: &StepInput<'_>) -> bool {
+    let loaded = input.start.wrenches.iter().any(|F| *F != SpatialForce::ZERO);
+    loaded || *input.scene.model().gravity_W() != Vector3::zeros()
+}
+
 impl QuasistaticStep {
     /// Starts with the loads of the start of the step, and assembles the joints with them.
     pub(super) fn start_weights(&mut self, input: &StepInput<'_>, options: &QuasistaticStepping) {
@@ -61,8 +99,7 @@ impl QuasistaticStep {
         self.unweighed = None;
         self.assemble_joints(input, options);
         let model = input.scene.model();
-        let loaded = input.start.wrenches.iter().any(|F| *F != SpatialForce::ZERO);
-        self.weights.start((model, &self.start), &self.impedances, loaded || *model.gravity_W() != Vector3::zeros());
+        self.weights.start((model, &self.start), &self.impedances, has_loads(input));
     }
 
     /// Assembles the joints with the loads of the model's centre.
@@ -95,7 +132,8 @@ impl QuasistaticStep {
                 Err(error) => return Err(error.into()),
             }
             rounds += 1;
-            if rounds == ROUNDS_MAX {
+            self.spent.rounds += 1;
+            if rounds == ROUNDS_MAX || self.spent.is_over() {
                 let (dof, excess) = self.unweighed.unwrap_or_default();
                 return Err(Failure::Weights { dof, excess });
             }
@@ -205,6 +243,15 @@ impl QuasistaticStep {
         let weights = &self.weights;
         let work = |dof: &usize| weights.errors[*dof] * h * (v[*dof] - weights.center[*dof]);
         weights.dofs.iter().map(work).sum()
+    }
+
+    /// Finds how far the loads of the start, with which the step was solved, are behind those of the end of `v`.
+    pub(super) fn find_behind(&mut self, input: &StepInput<'_>, v: &[f64]) {
+        self.weights.is_behind = false;
+        self.weights.start((input.scene.model(), &self.start), &self.impedances, has_loads(input));
+        self.weights.is_behind = true;
+        self.find_errors(input, v);
+        self.behind = self.weights.unsettled(BEHIND, ROUNDING);
     }
 
     /// Gives the efforts that compensate gravity the weights of the end.

@@ -107,7 +107,7 @@ impl Arm {
     }
 }
 
-fn command(targets: &[f64]) -> JointCommand {
+pub(super) fn command(targets: &[f64]) -> JointCommand {
     let target = |position: &f64| JointTarget { position: Some(*position), ..JointTarget::default() };
     targets.iter().map(target).collect()
 }
@@ -147,7 +147,7 @@ fn wrench_torques(model: &Model, q: &[f64], wrenches: &[(BodyIndex, SpatialForce
 
 /// The largest force along a degree of freedom that nothing balances where the step ended [N m]. Friction of
 /// joints balances up to its limit.
-fn missed(simulation: &Simulation, snapshot: &Snapshot, friction: f64) -> f64 {
+pub(super) fn missed(simulation: &Simulation, snapshot: &Snapshot, friction: f64) -> f64 {
     let (model, q) = (simulation.scene().model(), &simulation.state().q);
     let wrenches: Vec<_> = snapshot.F_BBo_W.iter_enumerated().map(|(body, F)| (body, *F)).collect();
     let external: Vec<_> = snapshot.external_F_BBo_W.iter_enumerated().map(|(body, F)| (body, *F)).collect();
