@@ -1,12 +1,11 @@
 //! `isobar run SCENE --duration S [--csv FILE] [--contacts FILE] [--record FILE.mcap] [--command
 //! JOINT.QUANTITY=VALUE]...`, also from a checkpoint
 
-use std::collections::BTreeSet;
 use std::error::Error;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::totals::{Totals, summary};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -15,12 +14,10 @@ use isobar::io::checkpoint_file;
 use isobar::io::csv_file::{ContactRecording, CsvRecording};
 use isobar::io::package::PackageMap;
 use isobar::io::scene_file::{self, LoadedScene, Loading};
-use isobar::math::{BodyIndex, Index, ScalarJointIndex};
+use isobar::math::{Index, ScalarJointIndex};
 use isobar::recording::{Due, Rates};
 use isobar::scene::Scene;
-use isobar::stepping::{
-    JointCommand, JointTarget, STEP_MIN, Simulation, Snapshot, StepReport, Stepping, beyond_limits, schedules,
-};
+use isobar::stepping::{JointCommand, JointTarget, STEP_MIN, Simulation, Snapshot, Stepping, beyond_limits, schedules};
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {

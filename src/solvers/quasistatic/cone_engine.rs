@@ -88,6 +88,10 @@ pub(super) struct ConeEngine {
     memory: Memory,
     /// The multipliers that [`ConeEngine::restore`] brings back.
     kept: Memory,
+    /// Whether the proximal term has the stiffness of sticking friction at all joints, and whether it had a
+    /// softer one at some joint since [`ConeEngine::keep`].
+    firm: bool,
+    softened: bool,
     working: WorkingSet,
     /// Velocities and multipliers in the order of the problem, at the start and at the end of a round.
     v: Vec<f64>,
@@ -110,10 +114,17 @@ impl ConeEngine {
     /// Keeps the multipliers of the last step.
     pub(super) fn keep(&mut self) {
         self.kept.copy(&self.memory);
+        (self.firm, self.softened) = (false, false);
     }
-    /// Returns to the multipliers that were kept.
+    /// Returns to the multipliers that were kept, with a firm proximal term until the next
+    /// [`ConeEngine::keep`].
     pub(super) fn restore(&mut self) {
         self.memory.copy(&self.kept);
+        self.firm = true;
+    }
+    /// Whether the proximal term was softer at some joint since [`ConeEngine::keep`].
+    pub(super) fn was_softened(&self) -> bool {
+        self.softened
     }
 
     /// Recalls the impulses of the last step for the exact cone; [`ConeEngine::recalled_normal`] then returns
@@ -254,9 +265,10 @@ impl ConeEngine {
             // At the border where dry friction begins to slip, the spring of the joint alone moves it: with
             // the stiffness of sticking friction, the proximal term would hold it there.
             let resistance = match self.softest[dof] {
-                (2.., softest) => self.metric[dof].min(mass + softest),
+                (2.., softest) if !self.firm => self.metric[dof].min(mass + softest),
                 _ => self.metric[dof],
             };
+            self.softened |= massless && resistance < self.metric[dof];
             newton.proximal[index] = if massless { settings.proximal * resistance } else { 0.0 };
         }
         for island in &islands.islands {

@@ -75,7 +75,7 @@ impl Residuals {
         residuals
     }
 
-    fn stationarity(&mut self, problem: &QuasistaticProblem, v: &[f64], impulses: &Impulses<'_>) -> f64 {
+    pub(super) fn stationarity(&mut self, problem: &QuasistaticProblem, v: &[f64], impulses: &Impulses<'_>) -> f64 {
         let n = problem.size();
         let balance = &mut self.balance;
         balance.clear();

@@ -57,7 +57,7 @@ impl QuasistaticStep {
         taken: Result<T, E>,
         again: impl FnOnce(&mut Self) -> Result<T, E>,
     ) -> Result<T, E> {
-        if taken.is_ok() || !self.spent.any {
+        if taken.is_ok() || !(self.spent.any || self.solver.was_softened()) {
             return taken;
         }
         self.spent = Spent::default();
@@ -65,6 +65,7 @@ impl QuasistaticStep {
         self.weights.is_behind = true;
         let taken = again(self);
         self.weights.is_behind = false;
+        self.solver.keep();
         taken
     }
 
