@@ -46,7 +46,8 @@ pub(super) struct StepResult {
     pub(super) missed: Option<Missed>,
     /// The pair whose friction is still wrong after all rounds.
     pub(super) wrong_friction: Option<PairFriction>,
-    /// In a quasistatic step that settled with the loads of its start only, the velocity along which the load at
+    /// In a quasistatic step that settled with the loads of its start only, the velocity along which the
+    /// load at
     /// the end differs most from the one that acted, and the difference [N m] or \[N\].
     pub(super) behind: Option<(usize, f64)>,
     /// The largest inertial part of a quasistatic step.

@@ -173,7 +173,8 @@ impl Simulation {
     pub fn inertial_load(&self) -> Option<InertialLoad<'_>> {
         InertialLoad::new(&self.scene, self.result.inertial)
     }
-    /// The joint whose load at the end of the last quasistatic step differs most from the one that acted, if the
+    /// The joint whose load at the end of the last quasistatic step differs most from the one that acted, if
+    /// the
     /// step settled only with the loads of its start.
     pub fn loads_behind(&self) -> Option<LoadsBehind<'_>> {
         LoadsBehind::find(&self.scene, &self.result)

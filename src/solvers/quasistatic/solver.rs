@@ -432,7 +432,8 @@ impl QuasistaticSolver {
                 continue;
             }
             self.fallbacks += u64::from(fallback);
-            self.balance_bounds(problem, v, settings);
+            let Self { contacts, rows, bounds, patches, residuals, .. } = self;
+            residuals.balance_bounds(problem, v, (contacts, rows, bounds, patches), settings.tolerance);
             let impulses =
                 Impulses { contacts: &self.contacts, rows: &self.rows, bounds: &self.bounds, patches: &self.patches };
             let residuals = self.residuals.compute(problem, run.engine, settings.friction, v, &impulses);
@@ -445,26 +446,6 @@ impl QuasistaticSolver {
                 friction_change,
                 residuals,
             });
-        }
-    }
-
-    /// Gives the bounds of joints with rows the impulses that balance all others. Beside the stiffness of dry
-    /// friction that sticks, the rounding of a velocity is more than the tolerance of a force.
-    fn balance_bounds(&mut self, problem: &QuasistaticProblem, v: &[f64], settings: &QuasistaticSettings) {
-        if problem.rows.is_empty() || self.bounds.iter().all(|gamma| *gamma == 0.0) {
-            return;
-        }
-        let Self { contacts, rows, bounds, patches, residuals, .. } = self;
-        let impulses = Impulses { contacts, rows, bounds, patches };
-        residuals.stationarity(problem, v, &impulses);
-        for (bound, gamma) in problem.bounds.iter().zip(bounds) {
-            let dof = bound.dof as usize;
-            let limit = if *gamma > 0.0 { bound.lower } else { bound.upper };
-            let reaction = *gamma + residuals.balance[dof];
-            let has_row = || problem.rows.iter().any(|row| row.dof == bound.dof);
-            if reaction * *gamma > 0.0 && (v[dof] - limit).abs() <= settings.tolerance && has_row() {
-                *gamma = reaction;
-            }
         }
     }
 

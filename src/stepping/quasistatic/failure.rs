@@ -27,7 +27,8 @@ pub(super) enum Failure {
     Friction { pair: Option<usize>, excess: f64 },
     /// The forces along this generalized velocity miss their balance by this amount, in N or N m.
     Balance { dof: usize, excess: f64 },
-    /// The loads of joints at the end of the step are not those of the program along this generalized velocity
+    /// The loads of joints at the end of the step are not those of the program along this generalized
+    /// velocity
     /// by this amount, in N or N m.
     Weights { dof: usize, excess: f64 },
     /// This loop closure is open by this much at the end of the step, or its force still turns \[m\] or

@@ -257,7 +257,8 @@ impl Impedances {
         }
     }
 
-    /// Finds the joints whose weights are those of the end of the step: joints of closures, and those with the
+    /// Finds the joints whose weights are those of the end of the step: joints of closures, and those with
+    /// the
     /// stiffness of an actuator or a spring.
     fn find_followers(&mut self, scene: &Scene) {
         let Self { weights, follows, .. } = self;

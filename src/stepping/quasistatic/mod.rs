@@ -16,6 +16,7 @@ mod rollout;
 mod sample_point;
 mod slopes;
 mod smoothed;
+mod spent;
 mod step;
 mod support;
 mod weight_model;

@@ -6,8 +6,8 @@
 //! the square of a part's turn.
 
 use super::failure::{Failure, PartStart, explain, name_of_tree};
+use super::spent::Spent;
 use super::step::QuasistaticStep;
-use super::weights::Spent;
 use crate::contact::FaceFriction;
 use crate::math::Index;
 use crate::multibody::{Joint, JointKind};
@@ -31,7 +31,8 @@ impl QuasistaticStep {
     /// further where they do not settle. Each part is a shorter step, and the command goes in equal changes
     /// from the last command to the new one. The forces are those of the last part. If the step does not
     /// settle with friction that is spread over the faces, as under a tool that is pressed and turned,
-    /// friction acts at their centroids in this step. If it does not settle with the loads of joints at its end,
+    /// friction acts at their centroids in this step. If it does not settle with the loads of joints at its
+    /// end,
     /// those of its start act.
     pub(in crate::stepping) fn step(
         &mut self,

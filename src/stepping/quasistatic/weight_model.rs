@@ -204,10 +204,17 @@ impl WeightModel {
         };
         let ratios = self.dofs.iter().map(|dof| (*dof, ratio(*dof)));
         let (dof, ratio) = ratios.max_by(|a, b| a.1.total_cmp(&b.1))?;
-        (!(ratio <= 1.0)).then_some((dof, self.errors[dof].abs()))
+        (ratio > 1.0 || ratio.is_nan()).then_some((dof, self.errors[dof].abs()))
     }
 
-    /// Computes the loads at the end of the motion with the velocities `v`, and the errors of the model's forces
+    /// The joint whose error is largest, and the error [N m] or \[N\].
+    pub(super) fn largest_error(&self) -> Option<(usize, f64)> {
+        let errors = self.dofs.iter().map(|dof| (*dof, self.errors[*dof].abs()));
+        errors.max_by(|a, b| a.1.total_cmp(&b.1))
+    }
+
+    /// Computes the loads at the end of the motion with the velocities `v`, and the errors of the model's
+    /// forces
     /// there.
     pub(super) fn find_errors(
         &mut self,
@@ -351,7 +358,8 @@ impl WeightModel {
         self.uncouple(problem);
     }
 
-    /// Removes the coupling of joints with dry friction that are at a limit: they do not move, and friction, the
+    /// Removes the coupling of joints with dry friction that are at a limit: they do not move, and friction,
+    /// the
     /// limit and the coupling together are badly conditioned.
     fn uncouple(&mut self, problem: &QuasistaticProblem) {
         let size = self.dofs.len();
@@ -385,7 +393,8 @@ impl WeightModel {
         }
     }
 
-    /// Finds the directions along which contacts and limits hold the joints in a solution with these impulses:
+    /// Finds the directions along which contacts and limits hold the joints in a solution with these
+    /// impulses:
     /// motion along them would open a contact or go deeper, or move a point that sticks.
     pub(super) fn find_normals(&mut self, problem: &QuasistaticProblem, impulses: &[Vector3], bounds: &[f64]) {
         let Self { dofs, places, normals, .. } = self;

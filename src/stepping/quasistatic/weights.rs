@@ -23,15 +23,12 @@ use crate::stepping::error::StepError;
 use crate::stepping::input::{StepInput, StepStart};
 use crate::stepping::settings::QuasistaticStepping;
 
-/// The loads have settled when the model misses them by less than this fraction of the largest [-].
-pub(super) const WEIGHTS_SETTLED: f64 = 1e-8;
 /// An error below this is rounding, in N or N m.
 const ROUNDING: f64 = 1e-12;
 /// The largest number of solutions with other models of the loads, in a row.
 pub(super) const ROUNDS_MAX: u32 = 80;
-/// The largest number of them in parts of a step that fail.
-const LOST_ROUNDS_MAX: u32 = 300;
-/// The fraction of its load by which the load of a joint at the end may differ from the one that acted, without
+/// The fraction of its load by which the load of a joint at the end may differ from the one that acted,
+/// without
 /// a report [-].
 const BEHIND: f64 = 4e-7;
 /// The part of the gain of energy that errors of the model may take [-].
@@ -52,33 +49,6 @@ const PARTS_MAX: f64 = 64.0;
 pub(super) fn motion<'a>(input: &StepInput<'a>) -> Motion<'a> {
     let StepInput { scene, settings, start, .. } = input;
     Motion { model: scene.model(), q: &start.state.q, wrenches: start.wrenches, h: settings.step() }
-}
-
-/// The solutions of a step with other models of the loads.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Spent {
-    /// Those of the present part.
-    rounds: u32,
-    /// Those of parts that failed.
-    lost: u32,
-    /// Whether a part had any.
-    pub(super) any: bool,
-}
-
-impl Spent {
-    pub(super) fn start_part(&mut self) {
-        self.rounds = 0;
-    }
-    pub(super) fn end_part(&mut self, failed: bool) {
-        self.any |= self.rounds > 0;
-        if failed {
-            self.lost += std::mem::take(&mut self.rounds);
-        }
-    }
-    /// Whether the step needs more of them than its end with these loads is worth.
-    pub(super) fn is_over(&self) -> bool {
-        self.lost + self.rounds >= LOST_ROUNDS_MAX
-    }
 }
 
 /// Whether gravity or an external wrench acts.
@@ -125,7 +95,8 @@ impl QuasistaticStep {
             match self.solve(input, options, v) {
                 Ok(solved) if self.weigh(input, options, v) => return Ok(solved),
                 Ok(_) => {}
-                // Constant loads move joints without limit whose efforts are at theirs; they fall to a balance.
+                // Constant loads move joints without limit whose efforts are at theirs; they fall to a
+                // balance.
                 Err(StepError::NoSupport { .. }) if self.weights.shift <= SHIFT && !self.weights.dofs.is_empty() => {
                     self.stiffen(input, options, v);
                 }
@@ -238,20 +209,23 @@ impl QuasistaticStep {
         before - work <= ACCEPTED * gap + slack
     }
 
-    /// The work of the errors along the motion from the centre to the end of `v`, if they were constant \[J\].
+    /// The work of the errors along the motion from the centre to the end of `v`, if they were constant
+    /// \[J\].
     fn work_of_errors(&self, v: &[f64], h: f64) -> f64 {
         let weights = &self.weights;
         let work = |dof: &usize| weights.errors[*dof] * h * (v[*dof] - weights.center[*dof]);
         weights.dofs.iter().map(work).sum()
     }
 
-    /// Finds how far the loads of the start, with which the step was solved, are behind those of the end of `v`.
+    /// Finds how far the loads of the start, with which the step was solved, are behind those of the end of
+    /// `v`.
     pub(super) fn find_behind(&mut self, input: &StepInput<'_>, v: &[f64]) {
         self.weights.is_behind = false;
         self.weights.start((input.scene.model(), &self.start), &self.impedances, has_loads(input));
         self.weights.is_behind = true;
         self.find_errors(input, v);
-        self.behind = self.weights.unsettled(BEHIND, ROUNDING);
+        let is_behind = self.weights.unsettled(BEHIND, ROUNDING).is_some();
+        self.behind = self.weights.largest_error().filter(|_| is_behind);
     }
 
     /// Gives the efforts that compensate gravity the weights of the end.

@@ -26,7 +26,8 @@ const STIFFNESSES: [f64; 7] = [3.0, 7.5, 9.0, 12.0, 40.0, 200.0, 1000.0];
 /// The largest number of steps in which an arm on a plate comes to rest.
 const RESTS_MAX: u32 = 60;
 
-/// Joints turn at this rate at most while a tip sticks and creeps at 1 um/s [rad/s], and change the lever arms
+/// Joints turn at this rate at most while a tip sticks and creeps at 1 um/s [rad/s], and change the lever
+/// arms
 /// of a load of this size [N m].
 const CREEP: f64 = 3e-5;
 const LOAD: f64 = 30.0;
@@ -164,7 +165,8 @@ pub(super) fn missed(simulation: &Simulation, snapshot: &Snapshot, friction: f64
     forces.iter().map(|force| (force.abs() - friction).max(0.0)).fold(0.0, f64::max)
 }
 
-/// Newton's method with a descent of the energy of springs and weights, from `q`: the balance that it reaches,
+/// Newton's method with a descent of the energy of springs and weights, from `q`: the balance that it
+/// reaches,
 /// and whether this is stable.
 fn descend(model: &Model, q: &[f64], (stiffness, goals): (f64, &[f64])) -> (Vec<f64>, bool) {
     let n = model.nv();
@@ -330,7 +332,8 @@ fn soft_arms_end_steps_in_balance() {
     }
 }
 
-/// The same with dry friction in the joints, a joint that follows another, and efforts that reach their limits.
+/// The same with dry friction in the joints, a joint that follows another, and efforts that reach their
+/// limits.
 #[test]
 fn arms_with_friction_and_followers_end_steps_in_balance() {
     let mut random = Random::new(6);

@@ -1,4 +1,5 @@
-//! Steps in which bodies move far: weights of the end, planes only where faces are, turntables, and hands that
+//! Steps in which bodies move far: weights of the end, planes only where faces are, turntables, and hands
+//! that
 //! turn.
 
 use isobar::geometry::Shape;

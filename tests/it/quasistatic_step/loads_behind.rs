@@ -1,4 +1,5 @@
-//! Steps that do not settle with the loads of joints at their end settle with those of their start, and say so.
+//! Steps that do not settle with the loads of joints at their end settle with those of their start, and say
+//! so.
 //! Arms with dry friction at their stops settle with those of the end.
 
 use std::path::Path;
@@ -92,7 +93,8 @@ impl Chain {
     }
 }
 
-/// Takes steps. Returns the number of those with the loads of their start, and the number of the last of them.
+/// Takes steps. Returns the number of those with the loads of their start, and the number of the last of
+/// them.
 /// Their report has the force that the step misses.
 fn run(simulation: &mut Simulation, command: &JointCommand, steps: usize, what: &str) -> (usize, usize) {
     let (mut behind, mut last) = (0, 0);
@@ -125,7 +127,8 @@ fn run(simulation: &mut Simulation, command: &JointCommand, steps: usize, what: 
     (behind, last)
 }
 
-/// An arm whose solutions meet its own links on the way to a balance that does not: the first step settles with
+/// An arm whose solutions meet its own links on the way to a balance that does not: the first step settles
+/// with
 /// the loads of its start only, and a later one ends in balance.
 #[test]
 fn an_arm_that_meets_its_own_links_falls_to_its_balance() {
@@ -184,7 +187,8 @@ fn a_long_soft_chain_runs_and_says_so() {
     assert!(behind > 0);
 }
 
-/// Dry friction in a joint that reaches its stop, or is pressed against it: no step is refused, nearly all settle
+/// Dry friction in a joint that reaches its stop, or is pressed against it: no step is refused, nearly all
+/// settle
 /// with the loads of the end, and the second joint satisfies its law in these.
 #[test]
 fn arms_with_dry_friction_end_steps_at_their_stops() {
