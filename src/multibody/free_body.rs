@@ -42,6 +42,14 @@ impl Model {
         self.is_free(body).then(|| self.center_of_tree(data, body)).flatten().map(|center| p_WT + center)
     }
 
+    /// The origin of a free body that carries no links [m, world]: the point that steps move straight, and
+    /// about which they turn it. `None` for other bodies.
+    ///
+    /// Needs [`positions`](super::positions).
+    pub(crate) fn free_origin(&self, data: &Data, body: BodyIndex) -> Option<Vector3> {
+        self.is_free(body).then(|| data.links[self.topology.body_link[body]].p_WT)
+    }
+
     /// Sets the pose of a free body to `X_WB`. Returns false, without any change, if the body is not free.
     pub fn set_free_body_pose(&self, state: &mut State, body: BodyIndex, X_WB: &RigidTransform) -> bool {
         let Some(joint) = self.free_joint(body) else { return false };

@@ -1,8 +1,9 @@
 //! The sum over a patch's faces: the only part of a Newton iteration that grows with the number of faces.
 //!
-//! v = v_F is the velocity of B relative to A at the face. u is the velocity of B's surface relative to body
-//! B, minus that of A's surface relative to body A. With vn = n.v, vt = (v + u) - n n.(v + u), the spin wn =
-//! n.w about the normal, and s^2 = |vt|^2 + rho^2 wn^2 + eps^2:
+//! v = v_F is the velocity of B relative to A at the face. u is the velocity of B's surface relative to
+//! body B, minus that of A's surface relative to body A; if it has a spin, n.w below contains it too. With
+//! vn = n.v, vt = (v + u) - n n.(v + u), the spin wn = n.w about the normal, and
+//! s^2 = |vt|^2 + rho^2 wn^2 + eps^2:
 //!   gamma_n = dt (fe0 - (dt + tau) k vn)+ (1 - d vn)+      [N s]     normal [Masterjohn 2022, eqs. 13-16]
 //!   gamma_t = -mu n0 vt / s                                [N s]     lagged regularized Coulomb friction
 //!   tau_n = -mu n0 rho^2 wn / s                            [N m s]   its torque about the face's own normal
@@ -36,7 +37,7 @@ pub(super) struct FaceImpulse {
 #[inline(always)]
 pub(super) fn face_impulse<const EXTRAS: bool>(
     faces: &FaceLanes,
-    (w, v_C, u): (Lanes3, Lanes3, Lanes3),
+    (w, v_C, [u_w, u]): (Lanes3, Lanes3, [Lanes3; 2]),
     step: Lanes,
     hunt_crossley: Lanes,
 ) -> FaceImpulse {
@@ -45,12 +46,13 @@ pub(super) fn face_impulse<const EXTRAS: bool>(
     let vn = v.dot(n);
     let mut vt = v - n.scale(vn);
     if EXTRAS {
+        let u = u + u_w.cross(faces.p_CF);
         vt = vt + u - n.scale(u.dot(n));
     }
     let mut s_squared = vt.dot(vt) + faces.slip_scale_squared;
     let mut z = Lanes::ZERO;
     if EXTRAS {
-        let wn = w.dot(n);
+        let wn = (w + u_w).dot(n);
         z = faces.spin_arm_squared * wn;
         s_squared = s_squared + z * wn;
     }
@@ -91,8 +93,9 @@ impl PatchBlock {
 
     /// The velocities, the step and the dissipation of [`face_impulse`] at the relative velocity V of C.
     #[inline(always)]
-    pub(super) fn kernel_arguments(&self, V: &SpatialVelocity) -> ((Lanes3, Lanes3, Lanes3), Lanes, Lanes) {
-        let velocities = (Lanes3::splat(&V.w), Lanes3::splat(&V.v), Lanes3::splat(&self.surface_velocity));
+    pub(super) fn kernel_arguments(&self, V: &SpatialVelocity) -> ((Lanes3, Lanes3, [Lanes3; 2]), Lanes, Lanes) {
+        let surface = [&self.surface_spin, &self.surface_velocity].map(Lanes3::splat);
+        let velocities = (Lanes3::splat(&V.w), Lanes3::splat(&V.v), surface);
         (velocities, Lanes::splat(self.law.step), Lanes::splat(self.hunt_crossley))
     }
 
@@ -169,7 +172,7 @@ impl PatchBlock {
     ///   sum of (dt/(2 r)) (fe0 - r vn)+^2 + mu n0 s   with r = -d fe / d vn, the force rate.
     pub fn potential(&self, V: &SpatialVelocity) -> f64 {
         debug_assert_eq!(self.hunt_crossley, 0.0, "this is not the potential of Hunt-Crossley dissipation");
-        let (w, v, u) = (Lanes3::splat(&V.w), Lanes3::splat(&V.v), Lanes3::splat(&self.surface_velocity));
+        let ((w, v, [u_w, u]), ..) = self.kernel_arguments(V);
         let mut total = self.rolling_potential(V);
         for ClosureRow { row, weight, target } in &self.closure {
             total += 0.5 * weight * (target - row.dot(&V.to_vector())).powi(2);
@@ -177,9 +180,10 @@ impl PatchBlock {
         for faces in &self.lanes {
             let v = v + w.cross(faces.p_CF);
             let vn = v.dot(faces.normal);
+            let u = u + u_w.cross(faces.p_CF);
             let vt = v + u - faces.normal.scale(vn + u.dot(faces.normal));
             let fe = (faces.elastic_force - faces.force_rate * vn).positive_part();
-            let wn = w.dot(faces.normal);
+            let wn = (w + u_w).dot(faces.normal);
             let slip_squared = vt.dot(vt) + faces.slip_scale_squared + faces.spin_arm_squared * wn * wn;
             for lane in 0..LANES {
                 let rate = faces.force_rate.0[lane];

@@ -173,6 +173,9 @@ pub struct PatchBlock {
     /// Velocity of B's surface relative to body B, minus that of A's surface relative to body A [m/s, world].
     /// Friction depends on it, the normal force does not.
     pub(super) surface_velocity: Vector3,
+    /// The spin of that motion: at a face the surface velocity is u + spin x p_CF [rad/s, world]. 0 in other
+    /// than quasistatic steps.
+    pub(super) surface_spin: Vector3,
     pub(super) jacobian: PatchJacobian,
     /// J v0: the velocity at which the lagged impulses are evaluated.
     pub(super) V0: SpatialVelocity,
@@ -210,6 +213,7 @@ impl PatchBlock {
             shares: Vec::new(),
             spins: false,
             surface_velocity: Vector3::zeros(),
+            surface_spin: Vector3::zeros(),
             jacobian: PatchJacobian::default(),
             V0: SpatialVelocity::ZERO,
             inverse_mass: Matrix6::zeros(),
@@ -236,6 +240,7 @@ impl PatchBlock {
         self.shares.clear();
         self.spins = false;
         self.surface_velocity = Vector3::zeros();
+        self.surface_spin = Vector3::zeros();
         self.jacobian.clear();
         self.V0 = SpatialVelocity::ZERO;
         self.inverse_mass = Matrix6::zeros();
@@ -264,6 +269,14 @@ impl PatchBlock {
     pub fn set_surface_velocity(&mut self, surface_velocity: Vector3) {
         self.surface_velocity = surface_velocity;
         self.spins |= surface_velocity != Vector3::zeros();
+    }
+
+    /// Adds a motion of B's surface about C, as by [`PatchBlock::set_surface_velocity`], with a spin [rad/s,
+    /// m/s, world]. Friction depends on it, the normal force does not.
+    pub fn add_surface_motion(&mut self, motion: &SpatialVelocity) {
+        self.surface_velocity += motion.v;
+        self.surface_spin += motion.w;
+        self.spins |= *motion != SpatialVelocity::ZERO;
     }
 
     /// Adds a column of J, with the initial velocity of its degree of freedom. Call it in ascending order of

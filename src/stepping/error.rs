@@ -343,14 +343,15 @@ pub enum Unsettled {
         /// A distance \[m\], beyond which they end.
         gap: f64,
     },
-    /// Rigid geometries that press on each other and turn too far to use the contact points of the start.
-    #[error("'{A}' and '{B}' press on each other and turn against each other by {turn:.1e} rad")]
+    /// Geometries that press on each other and turn too far for one solution.
+    #[error("'{A}' and '{B}' press on each other and turn by {turn:.1e} rad")]
     Turns {
         /// The first geometry.
         A: String,
         /// The other one.
         B: String,
-        /// The turn \[rad\].
+        /// Their turn against each other or, if one carries the other by a pressure field, that of both
+        /// \[rad\].
         turn: f64,
     },
     /// Contacts and limits of joints that contradict each other.

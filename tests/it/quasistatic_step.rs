@@ -15,6 +15,7 @@ mod pushes;
 mod random_states;
 mod sliding;
 mod smoothed_rounds;
+mod soft_turns;
 mod stacking;
 mod turning;
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use isobar::contact::ContactProperties;
-use isobar::geometry::{PointContacts, RigidShape, RigidWorkspace, Shape, contact_points};
+use isobar::geometry::{PointContacts, RigidShape, RigidWorkspace, Shape, SurfaceMesh, contact_points};
 use isobar::math::{BodyIndex, JointIndex, Matrix3, RigidTransform, SpatialInertia, Vector3};
 use isobar::multibody::{JointKind, JointLimits, JointSpec, State};
 use isobar::robot::{RobotDescription, RobotPlacement, add_robot};
@@ -139,4 +139,12 @@ pub(crate) fn quasistatic(step: f64, inertia: UnactuatedInertia) -> StepSettings
 /// The warnings of a shipped scene but for that of the spatula's published inertia.
 pub(crate) fn other_warnings(warnings: &[String]) -> Vec<&String> {
     warnings.iter().filter(|warning| !warning.contains("spatula_published_inertia.urdf: line")).collect()
+}
+
+/// The surface of a box about the origin, as a mesh.
+pub(crate) fn cuboid_mesh(size: &Vector3) -> SurfaceMesh {
+    let corner = |i: u32| Vector3::new(f64::from(i & 1), f64::from(i >> 1 & 1), f64::from(i >> 2 & 1)).add_scalar(-0.5);
+    let vertices = (0..8).map(|i| corner(i).component_mul(size)).collect();
+    let quads = [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]];
+    SurfaceMesh { vertices, triangles: quads.iter().flat_map(|&[a, b, c, d]| [[a, b, c], [a, c, d]]).collect() }
 }

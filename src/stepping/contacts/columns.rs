@@ -27,6 +27,12 @@ impl RelativeColumns {
         &self.relative
     }
 
+    /// J v.
+    pub(super) fn velocity(&self, v: &[f64]) -> SpatialVelocity {
+        let sum: Vector6 = self.relative.iter().map(|(dof, column)| column * v[*dof]).sum();
+        SpatialVelocity::from_vector(&sum)
+    }
+
     /// Initializes an empty patch with the columns, and with the velocities `v0` at which its lagged
     /// impulses are evaluated.
     pub(super) fn push(&self, block: &mut PatchBlock, v0: &[f64]) {

@@ -8,6 +8,7 @@
 
 mod ahead;
 mod beyond;
+mod carried_slip;
 mod closures;
 mod columns;
 mod continuous;

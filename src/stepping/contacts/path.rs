@@ -42,7 +42,7 @@ pub(in crate::stepping) enum Misjudged {
     Deeper { depth: f64 },
     /// They overlap by this depth on the way \[m\].
     Passes { depth: f64 },
-    /// They press on each other and turn against each other by this angle \[rad\].
+    /// They press on each other and turn by this angle \[rad\], against each other or as one.
     Turns { turn: f64 },
     /// A plane of the start holds them, and they end farther apart than this distance \[m\].
     Beyond { gap: f64 },
@@ -303,6 +303,17 @@ impl<'a> Motion<'a> {
             _ => turn,
         }
     }
+}
+
+/// The turns of the bodies A and B of a pair, and that of B against A \[rad\], between two poses, with the
+/// velocities of a step of `h` \[s\] in those of the start.
+pub(super) fn turns_of(scene: &Scene, pair: &ContactPair, (start, end): (&Data, &Data), h: f64) -> ([f64; 2], f64) {
+    let motion = Motion::of(scene, pair, start, end, h);
+    let unfold = |turn: f64, spin: f64| if spin > FOLDED { turn.max(spin) } else { turn };
+    let own =
+        [0, 1].map(|side| unfold(angle(&motion.start[side].rotation, &motion.end[side].rotation), motion.spins[side]));
+    let [before, after] = [motion.start, motion.end].map(|X| X[0].rotation.inverse() * X[1].rotation);
+    (own, unfold(angle(&before, &after), motion.spin.norm()))
 }
 
 /// The angle between two rotations \[rad\], accurate for small angles.

@@ -2,6 +2,7 @@
 //! patches.
 
 use super::beyond::BeyondCheck;
+use super::carried_slip::{Moved, curvature};
 use super::closures::fill_closure;
 use super::columns::RelativeColumns;
 use super::missed::thinnest;
@@ -68,6 +69,9 @@ enum Carrier {
 pub(in crate::stepping) struct FieldMotion {
     /// The largest distance that they move \[m\].
     pub(in crate::stepping) bound: f64,
+    /// A bound of the change of the slip that the linearisation does not see, because bodies that move as one
+    /// turn \[m\].
+    pub(in crate::stepping) curve: f64,
     /// The fraction of the motion that is allowed at once [-]; above 1 if they may move farther.
     pub(in crate::stepping) part: f64,
     /// The same for a longer motion in the same direction, with the fields that only this one reaches.
@@ -254,14 +258,15 @@ impl QuasistaticContacts {
         lost
     }
 
-    /// Looks for a rigid pair whose motion the solution (v, impulses) of a step misjudges. `start` holds the
-    /// poses at the start and the velocities v; `place` writes the poses after a part of the motion.
+    /// Looks for a pair whose motion the solution (v, impulses of cones and patches) of a step misjudges; for
+    /// those with pressure fields only if there are impulses of patches. `start` holds the poses at the start
+    /// and the velocities v; `place` writes the poses after a part of the motion.
     pub(in crate::stepping) fn check_path(
         &mut self,
         scene: &Scene,
         start: &Data,
         problem: &QuasistaticProblem,
-        (v, impulses): (&[f64], &[Vector3]),
+        (v, impulses, patches): (&[f64], &[Vector3], Option<&[SpatialForce]>),
         mut place: impl FnMut(f64, &mut Data),
     ) -> Option<PathMistake> {
         let (active, carriers) = (&self.active, &self.carriers);
@@ -272,6 +277,20 @@ impl QuasistaticContacts {
             })
         };
         let mistake = self.beyond.find_plane((scene, &self.start), problem, (v, impulses), cones(), &mut place);
+        let mistake = mistake.or_else(|| {
+            let patches = patches?;
+            let presses = |pair: usize| {
+                let mut all = active.iter().zip(carriers);
+                all.any(|(active, carrier)| match carrier {
+                    Carrier::Block { number } if active.pair == pair => {
+                        patches.get(*number).is_some_and(|impulse| impulse.f != Vector3::zeros())
+                    }
+                    _ => false,
+                })
+            };
+            let (scene, start) = ((scene, &self.start), (start, problem.step));
+            self.beyond.find_turn(scene, start, presses, &mut place)
+        });
         if mistake.is_some() {
             return mistake;
         }
@@ -286,10 +305,11 @@ impl QuasistaticContacts {
         self.start.points(index).len() > before
     }
 
-    /// The motion of the pressure fields over h \[s\] at the velocities in `data`: a bound for the fields
-    /// that are near each other, and the fraction that they may move before they are evaluated again.
-    pub(in crate::stepping) fn motion_of_fields(&self, scene: &Scene, data: &Data, h: f64) -> FieldMotion {
-        let mut motion = FieldMotion { bound: 0.0, part: f64::INFINITY, farthest: f64::INFINITY, pair: 0 };
+    /// The motion of the pressure fields `along` (poses of the start, velocities, h \[s\]): a bound for the
+    /// fields that are near each other, and the fraction that they may move before they are evaluated again.
+    pub(in crate::stepping) fn motion_of_fields(&self, scene: &Scene, along: (&Data, &Data, f64)) -> FieldMotion {
+        let (_, data, h) = along;
+        let mut motion = FieldMotion { bound: 0.0, curve: 0.0, part: f64::INFINITY, farthest: f64::INFINITY, pair: 0 };
         for (index, pair) in scene.contact_pairs().iter().enumerate() {
             if pair.kind != ContactKind::PressureField {
                 continue;
@@ -303,6 +323,7 @@ impl QuasistaticContacts {
                 motion.farthest = motion.farthest.min(allowed / moved);
             }
             if gap <= moved {
+                motion.curve = motion.curve.max(curvature(&self.end, pair, scene, along));
                 if moved > motion.bound {
                     (motion.bound, motion.pair) = (moved, index);
                 }
@@ -399,12 +420,12 @@ impl QuasistaticContacts {
 
     /// Adds the patches of all pairs with a pressure field at the poses of the last
     /// [`QuasistaticContacts::update_field_poses`]. `data` must hold the same poses, the trial end of
-    /// the step, to which the generalized velocities `v` lead.
+    /// the step, to which the generalized velocities `v` lead from the poses in `start`.
     pub(in crate::stepping) fn add_surfaces(
         &mut self,
         scene: &Scene,
         settings: &CommonSettings,
-        data: &Data,
+        (start, data): (&Data, &Data),
         v: &[f64],
         problem: &mut QuasistaticProblem,
     ) {
@@ -419,9 +440,12 @@ impl QuasistaticContacts {
                 self.faces_dropped += surface.len() as u32;
                 continue;
             };
-            self.columns.merge(scene.model(), data, (geometries[pair.A].body, geometries[pair.B].body), &p_WC);
-            self.carriers.push(Carrier::Block { number: problem.patches().len() });
             let step = problem.step;
+            let bodies = [pair.A, pair.B].map(|index| geometries[index].body);
+            let moved = Moved { model: scene.model(), start, end: data, v, step };
+            let correction = moved.correction(bodies, &p_WC, &mut self.columns);
+            self.columns.merge(scene.model(), data, bodies.into(), &p_WC);
+            self.carriers.push(Carrier::Block { number: problem.patches().len() });
             let block = problem.add_patch();
             block.reset(PatchLaw {
                 step,
@@ -432,6 +456,7 @@ impl QuasistaticContacts {
             });
             block.set_surface_velocity(surface_velocity(scene, data, pair));
             self.columns.push(block, v);
+            block.add_surface_motion(&correction);
             let count = push_faces_about(surface, &p_WC, settings.face_friction, block, kept);
             self.faces += count.kept;
             self.faces_dropped += count.dropped;

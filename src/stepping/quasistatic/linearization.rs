@@ -101,16 +101,17 @@ impl QuasistaticStep {
             *change = v - about;
         }
         velocities(scene.model(), &self.change, &mut self.end);
-        let motion = self.contacts.motion_of_fields(scene, &self.end, h);
+        let motion = self.contacts.motion_of_fields(scene, (&self.start, &self.end, h));
         (trial.pair, trial.moved) = (motion.pair, motion.bound);
         trial.rounds += 1;
         let accelerates = trial.rounds > ACCELERATE_AFTER;
-        let refines = motion.bound <= self.settled && trial.refinements < REFINEMENTS_MAX && {
+        let settled = motion.bound.max(motion.curve) <= self.settled;
+        let refines = settled && trial.refinements < REFINEMENTS_MAX && {
             let least = |patch: usize| self.patch_tolerance(patch) / h;
             !self.contacts.keeps_depths(scene, (&self.end, h), (&self.problem, &self.about), SETTLED_DEPTH, least)
         };
         trial.refinements += u32::from(refines);
-        if motion.bound <= self.settled && !refines {
+        if settled && !refines {
             trial.change = motion.bound;
             let held = self.held(v).is_some();
             if !held {
@@ -171,7 +172,7 @@ impl QuasistaticStep {
         acceleration.add(about, change);
         acceleration.move_by(change);
         velocities(scene.model(), &acceleration.motion, &mut self.end);
-        let motion = self.contacts.motion_of_fields(scene, &self.end, self.problem.step);
+        let motion = self.contacts.motion_of_fields(scene, (&self.start, &self.end, self.problem.step));
         if !(motion.part >= 1.0 && motion.bound.is_finite()) {
             self.acceleration.start();
             return false;

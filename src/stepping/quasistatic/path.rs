@@ -5,6 +5,7 @@ use super::failure::Failure;
 use super::step::QuasistaticStep;
 use crate::multibody::{Data, integrate, positions};
 use crate::stepping::input::StepInput;
+use crate::stepping::settings::UnactuatedInertia;
 
 impl QuasistaticStep {
     /// Moves the Jacobians of rigid contact to the middle of the step with the velocities `v`, if bodies turn
@@ -29,8 +30,8 @@ impl QuasistaticStep {
     }
 
     /// Checks that rigid bodies that move with the velocities `v` of a solution do not end deeper in each
-    /// other than it predicts, do not pass through each other, and hardly turn against a body that they
-    /// press on.
+    /// other than it predicts and do not pass through each other, and that bodies hardly turn against one
+    /// that they press on.
     pub(super) fn check_path(&mut self, input: &StepInput<'_>, v: &[f64]) -> Result<(), Failure> {
         let Self { contacts, problem, solver, start, q, .. } = self;
         let (scene, h) = (input.scene, input.settings.step());
@@ -39,7 +40,12 @@ impl QuasistaticStep {
             integrate(scene.model(), q, v, part * h);
             positions(scene.model(), q, data);
         };
-        match contacts.check_path(scene, start, problem, (v, solver.contact_impulses()), place) {
+        // Without inertia, parts of any length end where contacts hold the bodies.
+        let patches = match self.options.inertia {
+            UnactuatedInertia::None => None,
+            _ => Some(solver.patch_impulses()),
+        };
+        match contacts.check_path(scene, start, problem, (v, solver.contact_impulses(), patches), place) {
             Some(misjudged) => Err(Failure::Path(misjudged)),
             None => Ok(()),
         }

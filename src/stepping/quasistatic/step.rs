@@ -461,7 +461,7 @@ impl QuasistaticStep {
         problem.clear_contacts();
         contacts.add_points(input.scene, (start, middle), input.settings.stiction_tolerance, problem);
         if self.has_fields {
-            contacts.add_surfaces(input.scene, input.settings, end, about, problem);
+            contacts.add_surfaces(input.scene, input.settings, (start, end), about, problem);
             if *holds {
                 let n = problem.size();
                 for (i, linear) in problem.linear.iter_mut().enumerate() {

@@ -303,14 +303,15 @@ fn state_patch(index: usize, patch: &PatchBlock, program: &mut Program, indices:
             let arm = lanes.spin_arm_squared.0[lane].sqrt();
             program.cones.push(SupportedConeT::SecondOrderConeT(if arm > 0.0 { 5 } else { 4 }));
             let row = program.add_slack(0.0, [(t, 1.0)]);
-            program.add_slack(0.0, along(tangents[0]));
-            program.add_slack(0.0, along(tangents[1]));
+            let u = patch.surface_velocity + patch.surface_spin.cross(&p_CF);
+            program.add_slack(tangents[0].dot(&u), along(tangents[0]));
+            program.add_slack(tangents[1].dot(&u), along(tangents[1]));
             program.add_slack(lanes.slip_scale_squared.0[lane].sqrt(), []);
             if arm > 0.0 {
                 let spin = normal * arm;
                 let spins = patch.jacobian.dofs.iter().zip(&patch.jacobian.columns);
                 let spins = spins.map(|(dof, column)| (*dof as usize, spin.dot(&column.fixed_rows::<3>(0))));
-                program.add_slack(0.0, spins);
+                program.add_slack(spin.dot(&patch.surface_spin), spins);
             }
             row
         });
