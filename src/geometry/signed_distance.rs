@@ -99,7 +99,8 @@ impl ConvexSolid {
     }
 
     /// The closest or deepest points of this shape, A, and `other`, B, if the shapes are nearer than
-    /// `distance` \[m\]. Allocates nothing once `search` has grown to its largest use.
+    /// `distance` \[m\]. If both algorithms fail, as may happen where the shapes just touch, those along the
+    /// line of the origins. Allocates nothing once `search` has grown to its largest use.
     pub(crate) fn witness(
         &self,
         other: &Self,
@@ -112,19 +113,26 @@ impl ConvexSolid {
         let WitnessSearch { simplex, polytope } = search;
         let toward = pose12.translation.try_normalize().unwrap_or(Vec3::X);
         simplex.reset(CsoPoint::from_shapes(&pose12, first, second, toward));
-        let (point_A, point_B, normal) = match gjk::closest_points(&pose12, first, second, distance, true, simplex) {
-            GJKResult::ClosestPoints(point_A, point_B, normal) => (point_A, point_B, normal),
-            GJKResult::Intersection => polytope.closest_points(&pose12, first, second, simplex)?,
-            GJKResult::Proximity(_) | GJKResult::NoIntersection(_) => return None,
+        // The deepest points along a direction, whose distance is at most that of the shapes
+        let along = |n: Vec3| {
+            let points = CsoPoint::from_shapes(&pose12, first, second, n);
+            (points.orig1, points.orig2, n)
         };
+        let is_apart = |(point_A, point_B, n): (Vec3, Vec3, Vec3)| (point_B - point_A).dot(n) > distance;
+        let found = match gjk::closest_points(&pose12, first, second, distance, true, simplex) {
+            GJKResult::ClosestPoints(point_A, point_B, normal) => Some((point_A, point_B, normal)),
+            GJKResult::Intersection => polytope.closest_points(&pose12, first, second, simplex),
+            GJKResult::Proximity(n) | GJKResult::NoIntersection(n) if is_apart(along(n)) => return None,
+            // It has reached the limit of its iterations
+            GJKResult::Proximity(_) | GJKResult::NoIntersection(_) => None,
+        };
+        let is_right = |(point_A, point_B, n): &(Vec3, Vec3, Vec3)| {
+            (point_B - point_A).dot(*n).is_finite() && (n.length() - 1.0).abs() < 0.5
+        };
+        let (point_A, point_B, normal) = found.filter(is_right).unwrap_or_else(|| along(toward));
         let phi = (point_B - point_A).dot(normal);
         let normal = from_vector(self.X_GS.rotation * normal).try_normalize(0.5)?;
-        (phi.is_finite() && normal.iter().all(|x| x.is_finite())).then_some(Witness {
-            p_A: from_vector(self.X_GS * point_A),
-            p_B: from_vector(self.X_GS * point_B),
-            normal,
-            phi,
-        })
+        Some(Witness { p_A: from_vector(self.X_GS * point_A), p_B: from_vector(self.X_GS * point_B), normal, phi })
     }
 
     /// The point on the surface nearest to `p` \[m\], and whether `p` lies inside.

@@ -156,8 +156,8 @@ impl Simulation {
         };
         self.result.contacts.iter().map(|contact| depth(contact.patch.pair)).fold(0.0, f64::max)
     }
-    /// Two geometries, of which at least one is compliant, that met too fast for the last step, or that their
-    /// pressure did not stop in it.
+    /// Two geometries that may pass through each other: they met too fast for the last step, or their
+    /// pressure did not stop them in it.
     pub fn missed_contact(&self) -> Option<MissedContact<'_>> {
         let missed = self.result.missed?;
         Some(MissedContact::new(&self.scene, missed, self.last_length()))

@@ -24,6 +24,7 @@ mod external_wrench;
 mod face_counts;
 mod fill;
 mod flip_steps;
+mod flush_faces;
 mod geometry;
 mod golden;
 mod heap;

@@ -28,6 +28,9 @@ const FACE_PREFERENCE: f64 = 1e-6;
 /// is more than this many times as deep as Q, and Q is nearer to P than the depth of P. Such points appear
 /// past the edge of a face that another body barely covers. [-]
 const WRONG_WAY: f64 = 10.0;
+/// Faces that are apart by less than this share of the smaller radius touch: they are flush but for rounding.
+/// [-]
+const FLUSH: f64 = 1e-9;
 /// Normals with a larger cosine push the same way. [-]
 const SAME_WAY: f64 = 0.7;
 
@@ -67,17 +70,19 @@ fn axis(a: &Triangle, b: &Triangle, size: f64, detection: f64) -> Option<(f64, V
 /// Removes the points, from `first` on, that push the wrong way out of an overlap; see [`WRONG_WAY`]. They
 /// are examined in their order, and those removed count no more. Points that are near enough to another one
 /// are found by their first coordinate: fine meshes have thousands of points, most of them with a tiny depth.
-fn drop_wrong_ways(found: &mut Vec<PointContact>, first: usize, scratch: &mut Scratch) {
+fn drop_wrong_ways(found: &mut Vec<PointContact>, first: usize, flush: f64, scratch: &mut Scratch) {
     let Scratch { order, dropped, .. } = scratch;
     let points = &found[first..];
     order.clear();
-    order.extend((0..points.len() as u32).filter(|i| points[*i as usize].phi <= 0.0));
+    order.extend((0..points.len() as u32).filter(|i| points[*i as usize].phi <= flush));
     order.sort_unstable_by(|a, b| points[*a as usize].p.x.total_cmp(&points[*b as usize].p.x).then(a.cmp(b)));
     dropped.clear();
     dropped.resize(points.len(), false);
     for (i, point) in points.iter().enumerate().filter(|(_, point)| point.phi < 0.0) {
         let shorter = |other: &PointContact| {
-            point.phi < WRONG_WAY * other.phi
+            // Two faces of a corner are flush with both of those of another one: none is dropped
+            (other.phi <= 0.0 || point.phi < -flush)
+                && point.phi < WRONG_WAY * other.phi
                 && (other.p - point.p).norm() < -point.phi
                 && other.normal.dot(&point.normal) < SAME_WAY
         };
@@ -112,7 +117,7 @@ pub(super) fn points(
     let RigidWorkspace { found, scratch, .. } = workspace;
     match overlap {
         Some(_) => drop_longer_ways(found, first, SAME_WAY, scratch),
-        None => drop_wrong_ways(found, first, scratch),
+        None => drop_wrong_ways(found, first, FLUSH * A.radius.min(B.radius), scratch),
     }
     for point in &mut found[first..] {
         *point = PointContact {

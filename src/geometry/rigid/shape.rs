@@ -63,6 +63,11 @@ pub struct RigidShape {
     pub(super) is_sound: bool,
 }
 
+/// Corners of each end of a cylinder.
+const RIM_CORNERS: usize = 8;
+/// Of shapes with more corners, those that are farthest along 26 directions count.
+const CORNERS_MAX: usize = 32;
+
 impl RigidShape {
     /// Prepares `shape`. A triangle mesh that is closed and convex counts as its hull.
     ///
@@ -214,6 +219,57 @@ impl RigidShape {
         n_W.dot(&X_WG.translation.vector) + reach
     }
 
+    /// Calls `each` with points on the surface of the shape at the pose `X_WG` [m, world] that may touch a
+    /// plane across `n_W`, which it reaches along n: the corners of its hull or of a polyhedron that
+    /// represents it, and the points of round surfaces that look along n.
+    pub fn corners_W(&self, X_WG: &RigidTransform, n_W: &Vector3, mut each: impl FnMut(Vector3)) {
+        let n = X_WG.rotation.inverse() * n_W;
+        let mut push = |p: Vector3| each(X_WG.rotation * p + X_WG.translation.vector);
+        match &self.kind {
+            Kind::HalfSpace => {}
+            Kind::Sphere { radius } => push(n * *radius),
+            Kind::Capsule { radius, half, .. } => {
+                let ends: &[f64] = if *half > 0.0 { &[-half, *half] } else { &[0.0] };
+                ends.iter().for_each(|z| push(n * *radius + Vector3::z() * *z));
+            }
+            Kind::Cylinder { radius, half, .. } => {
+                let lateral = Vector3::new(n.x, n.y, 0.0).try_normalize(1e-12).unwrap_or_else(Vector3::x);
+                let beside = Vector3::z().cross(&lateral);
+                for (i, z) in (0..RIM_CORNERS).flat_map(|i| [(i, -half), (i, *half)]) {
+                    let (sin, cos) = (std::f64::consts::TAU * i as f64 / RIM_CORNERS as f64).sin_cos();
+                    push((lateral * cos + beside * sin) * *radius + Vector3::z() * z);
+                }
+            }
+            Kind::Polytope { semi_axes: Some(axes), .. } => {
+                let along = n.component_mul(axes);
+                push(along.component_mul(axes) / along.norm().max(f64::MIN_POSITIVE));
+                [0, 1, 2].iter().flat_map(|i| [(*i, -1.0), (*i, 1.0)]).for_each(|(i, sign)| {
+                    push(Vector3::ith(i, sign * axes[i]));
+                });
+            }
+            Kind::Polytope { .. } | Kind::Mesh => {
+                let vertices = match (&self.kind, &self.surface) {
+                    (Kind::Polytope { polytope, .. }, _) => polytope.vertices.as_slice(),
+                    (_, Some(surface)) => surface.mesh().vertices.as_slice(),
+                    _ => &[],
+                };
+                if vertices.len() <= CORNERS_MAX {
+                    vertices.iter().for_each(|p| push(*p));
+                    return;
+                }
+                let mut found = [farthest(vertices, &n); 27];
+                for (number, place) in found.iter_mut().enumerate().filter(|(number, _)| *number != 13) {
+                    *place = farthest(vertices, &[1, 3, 9].map(|power| (number / power % 3) as f64 - 1.0).into());
+                }
+                found.sort_unstable();
+                let mut before = None;
+                for number in found.into_iter().filter(|number| before.replace(*number) != Some(*number)) {
+                    push(vertices[number]);
+                }
+            }
+        }
+    }
+
     pub(super) fn center_W(&self, X_WG: &RigidTransform) -> Vector3 {
         (X_WG * nalgebra::Point3::from(self.center)).coords
     }
@@ -241,6 +297,12 @@ impl RigidShape {
             Kind::HalfSpace | Kind::Sphere { .. } | Kind::Mesh => None,
         }
     }
+}
+
+/// The number of the vertex farthest along a direction.
+fn farthest(vertices: &[Vector3], along: &Vector3) -> usize {
+    let by = |p: &usize, q: &usize| along.dot(&vertices[*p]).total_cmp(&along.dot(&vertices[*q]));
+    (0..vertices.len()).max_by(by).unwrap_or_default()
 }
 
 fn polytope(mesh: &SurfaceMesh, core: Option<ConvexSolid>, semi_axes: Option<Vector3>) -> Kind {

@@ -466,6 +466,7 @@ impl DynamicContacts {
             Some(_) => None,
             None => self.points_after_turn(input, (index, pair), detection),
         };
+        let at_end = at_end.or_else(|| self.points_of_barrier(input, (index, pair)));
         let at_end = at_end.or_else(|| self.points_of_first_touch(input, (index, pair), detection));
         let (found, p_WBo) = match at_end {
             Some(at_end) => at_end,
@@ -490,6 +491,34 @@ impl DynamicContacts {
         self.faces += points.len() as u32;
         self.active.push(ActivePatch { pair: index, p_WC, p_WBo });
         self.approached.push(None);
+    }
+
+    /// The points of a rigid pair that the motion of a solve takes through each other, at its end: their mean
+    /// [m, world], and the origins of the bodies. `None` for other pairs.
+    fn points_of_barrier(
+        &mut self,
+        input: &ContactInput<'_>,
+        (index, pair): (usize, &ContactPair),
+    ) -> Option<(Option<Vector3>, [Vector3; 2])> {
+        let search = self.reached.searched(index)?;
+        let barrier = search.barrier?;
+        let path = input.motion.as_ref()?;
+        let motion = self.reached.motion(search);
+        let there = motion.at(path, 1.0);
+        let X_WG = poses(input.scene, pair, there);
+        let p_WC = self.pairs.set_barrier_points((index, pair), input.scene, &barrier, &X_WG)?;
+        let p_WBo = origins(input.scene, pair, there);
+        if !input.columns_on_path(pair, &p_WC, there, &mut self.columns) {
+            // The corners, and the places of the plane that they touch
+            let points = self.pairs.points(index);
+            let phi = points.phi.iter().sum::<f64>() / points.len() as f64;
+            let half = points.normal[0] * (0.5 * phi);
+            input.columns_apart(pair, (&(p_WC - half), &(p_WC + half)), there, &mut self.columns);
+        }
+        let V = motion.velocity(self.columns.columns());
+        self.pairs.take_back_distances(index, &p_WC, &V, path.step);
+        self.pairs.raise_distances(index, -barrier.depth_at_start());
+        Some((Some(p_WC), p_WBo))
     }
 
     /// The points of a rigid pair whose bodies turn past each other, at the poses at which they first

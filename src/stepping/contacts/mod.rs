@@ -7,6 +7,7 @@
 //! sums the forces of all faces of the surfaces at one instant.
 
 mod ahead;
+mod barrier;
 mod beyond;
 mod carried_slip;
 mod closures;

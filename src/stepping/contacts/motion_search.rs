@@ -4,6 +4,7 @@
 //! solve, the poses at its end are therefore compared with those of the path. A pair that comes nearer than
 //! the path predicted is searched along the solved motion, and the step is solved again with what is found.
 
+use super::barrier::{Barrier, Passage, Passing};
 use super::columns::RelativeColumns;
 use super::first_overlap::first_overlap;
 use super::free_path::{FreePathPoses, parts};
@@ -49,6 +50,10 @@ pub(super) struct MotionSearch {
     searched_pairs: Vec<u32>,
     /// The first pair that was expected to stay apart, and touches in the motion of a solve.
     unexpected: Option<usize>,
+    /// The plane of the pair that is being searched.
+    passing: Option<Barrier>,
+    /// Whether the pair that is being searched passes and nothing is known that could hold it.
+    is_unknown: bool,
 }
 
 /// A search of a pair along the motion of a solve.
@@ -58,6 +63,8 @@ pub(super) struct Search {
     round: usize,
     /// Surfaces up to this depth do not count \[m\].
     least: f64,
+    /// The plane that keeps two rigid geometries apart which the motion takes through each other.
+    pub(super) barrier: Option<Barrier>,
 }
 
 /// The contacts of the last solve.
@@ -138,13 +145,17 @@ impl MotionSearch {
                 }
                 continue;
             }
+            (self.passing, self.is_unknown) = (None, false);
             let missed = match pair.kind {
                 ContactKind::PressureField => self.surface(solved, input, &mut motion, (index, pair)),
                 ContactKind::Points => self.points(solved, input, &mut motion, (index, pair)),
             };
             let Some((missed, least)) = missed else { continue };
-            if round + 1 < SOLVES_MAX && (input.path().is_some() || pair.kind == ContactKind::Points) {
-                if self.searched[index].replace(Search { round, least }).is_none() {
+            if self.is_unknown {
+                last = Some(missed);
+            } else if round + 1 < SOLVES_MAX && (input.path().is_some() || pair.kind == ContactKind::Points) {
+                let barrier = self.passing.take().or_else(|| self.searched(index)?.barrier);
+                if self.searched[index].replace(Search { round, least, barrier }).is_none() {
                     self.searched_pairs.push(index as u32);
                 }
                 again = true;
@@ -224,9 +235,47 @@ impl MotionSearch {
         travel.map(|travel| (Missed { pair: index, travel, pressed: None, depth }, least))
     }
 
+    /// The points that the pair meets in the `motion` of a solve and that the problem does not contain. Those
+    /// that a search has not stopped from passing each other get a plane between them, if there is one.
+    fn points(
+        &mut self,
+        solved: &mut SolveContacts<'_>,
+        input: &ContactInput<'_>,
+        motion: &mut FreePathPoses,
+        (index, pair): (usize, &ContactPair),
+    ) -> Option<(Missed, f64)> {
+        let ContactInput { scene, data, .. } = *input;
+        let path = input.motion.as_ref()?;
+        let search = self.searched(index);
+        if search.is_none()
+            && let Some(found) = self.points_of_search(solved, input, motion, (index, pair))
+        {
+            return Some(found);
+        }
+        let known = search.and_then(|search| search.barrier);
+        let passage = Passage::of(solved.pairs, (scene, data, path), (index, pair), motion);
+        let passing =
+            passage.and_then(|passage| solved.pairs.with_spare_memory(index, |pairs| passage.find(pairs, known)));
+        match passing {
+            Some(Passing::Of(barrier)) => self.passing = Some(barrier),
+            None if known.is_some() => return None,
+            None | Some(Passing::Unknown) => {
+                if search.is_some()
+                    && let Some(found) = self.points_of_search(solved, input, motion, (index, pair))
+                {
+                    return Some(found);
+                }
+                passing?;
+                self.is_unknown = true;
+            }
+        }
+        let travel = solved.pairs.approach(pair, scene, data, motion.at(path, 1.0));
+        Some((Missed { pair: index, travel, pressed: None, depth: f64::INFINITY }, 0.0))
+    }
+
     /// The points that the pair meets in the `motion` of a solve, beyond the distance at which points were
     /// searched, or beside the points of the start because its bodies turn.
-    fn points(
+    fn points_of_search(
         &mut self,
         solved: &mut SolveContacts<'_>,
         input: &ContactInput<'_>,

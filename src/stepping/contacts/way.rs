@@ -8,9 +8,8 @@ use crate::math::{RigidTransform, Rotation, Vector3, rotation_vector};
 use crate::multibody::Data;
 use crate::scene::{CollisionGeometry, ContactPair, Scene};
 
-/// Bodies nearer than this share of the smaller one's radius touch [-]. At smaller distances the search for
-/// the nearest points loses their direction: between the ends of two cylinders that are 1e-15 m apart it
-/// finds the way out on the far side.
+/// Bodies nearer than this share of the smaller one's radius touch [-]. At smaller distances the direction
+/// of the nearest points is uncertain.
 const TOUCH: f64 = 1e-4;
 /// The largest number of poses of a pair that are examined. Bodies that pass each other at a small distance
 /// take the most.
@@ -238,7 +237,7 @@ fn angle(R: &Rotation) -> f64 {
 
 /// The pose after a fraction of the way from one to the other: the origin on a straight line, with an even
 /// turn.
-fn between([start, end]: &[RigidTransform; 2], part: f64) -> RigidTransform {
+pub(super) fn between([start, end]: &[RigidTransform; 2], part: f64) -> RigidTransform {
     if part == 0.0 {
         return *start;
     }

@@ -17,6 +17,7 @@ mod planar_push;
 mod pushes;
 mod reference_pushes;
 mod resting;
+mod rigid_barriers;
 mod rigid_force;
 mod rigid_landings;
 mod rigid_passes;
