@@ -128,6 +128,39 @@ pub fn push_faces_with_rims(
     push_each(surface, p_WC, friction, kept, spring, block, PatchBlock::push_face)
 }
 
+/// The sum of the forces of [`push_faces_at_end`] at the velocity of the surface, and their resultant \[N\].
+pub fn resting_forces(surface: &ContactSurface, size: &PatchSize) -> (f64, Vector3) {
+    let (mut sum, mut resultant) = (0.0, Vector3::zeros());
+    for i in 0..surface.len() {
+        let force = pushing_share(surface, i, size).max(0.0) * surface.area[i] * surface.pressure[i];
+        sum += force;
+        resultant += surface.normal[i] * force;
+    }
+    (sum, resultant)
+}
+
+/// Does the same as [`push_faces_with_rims`] for a surface at the end of the `step` \[s\], at the poses that
+/// the bodies reach with the relative velocity `V` at `p_WC`: fe0 = A p + dt k n.v_F(V).
+pub fn push_faces_at_end(
+    surface: &ContactSurface,
+    (p_WC, size): (&Vector3, &PatchSize),
+    (V, step): (&SpatialVelocity, f64),
+    friction: FaceFriction,
+    block: &mut PatchBlock,
+    kept: &mut Vec<u32>,
+) -> Discretized {
+    let spring = |i: usize| {
+        let share = pushing_share(surface, i, size);
+        let own = if is_kept(surface, i) { surface.gradient(i) } else { 0.0 };
+        let least = if size.depth > 0.0 { surface.pressure[i] / size.depth } else { 0.0 };
+        let Spring { stiffness, elastic_force } = Spring::of(surface, i, own.max(least));
+        let moved = step * V.shift(&(surface.centroid[i] - p_WC)).v.dot(&surface.normal[i]);
+        let stiffness = share * stiffness;
+        (share > 0.0).then_some(Spring { stiffness, elastic_force: share * elastic_force + stiffness * moved })
+    };
+    push_each(surface, p_WC, friction, kept, spring, block, PatchBlock::push_face)
+}
+
 /// Does the same as [`push_faces`] for a surface at the end of a step. The forces of the faces are those at
 /// the velocities that the block received with its columns, and change from there
 /// ([`PatchBlock::push_face_about`]). Deviation: a face whose pressure does not rise along its normal is
@@ -403,11 +436,8 @@ pub fn push_faces_held(
             energy += face.energy();
             stiffness += face.stiffness;
         }
-        let ratio = hold.step * hold.step * stiffness * hold.inverse_mass;
-        // 1/2 m v^2 of the speed `fall`, without a division by the inverse mass
-        let fallen = 0.5 * stiffness * (hold.fall * hold.step).powi(2);
-        let most = before + fallen * (1.0 / ratio).max(RECOVERY_PART * RECOVERY_PART);
-        if energy > most && ratio > 1.0 {
+        let most = energy_max(before, stiffness, hold.inverse_mass, (hold.step, hold.fall));
+        if energy > most {
             scale = (most / energy).sqrt();
         }
     }
@@ -416,6 +446,19 @@ pub fn push_faces_held(
         Some(Spring { stiffness, elastic_force: elastic_force.min(0.0) + scale * elastic_force.max(0.0) })
     };
     push_each(surface, p_WC, friction, kept, capped, block, PatchBlock::push_face)
+}
+
+/// The largest energy with which the springs of a patch may begin a `step` \[s\], after the energy `before` at
+/// the end of the previous one \[J\]; infinite if the step resolves the contact. `stiffness` [N/m] is their sum,
+/// `fall` as in [`Hold`].
+pub fn energy_max(before: f64, stiffness: f64, inverse_mass: f64, (step, fall): (f64, f64)) -> f64 {
+    let ratio = step * step * stiffness * inverse_mass;
+    if ratio <= 1.0 {
+        return f64::INFINITY;
+    }
+    // 1/2 m v^2 of the speed `fall`, without a division by the inverse mass
+    let fallen = 0.5 * stiffness * (fall * step).powi(2);
+    before + fallen * (1.0 / ratio).max(RECOVERY_PART * RECOVERY_PART)
 }
 
 fn push_each(

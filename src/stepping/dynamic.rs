@@ -11,7 +11,7 @@ use super::contacts::{ContactInput, DynamicContacts, FreePath, Pairs};
 use super::error::{StepError, joint_of_dof};
 use super::input::{StepInput, StepStart};
 use super::joint_rows::JointRows;
-use super::result::{PairFriction, StepResult};
+use super::result::StepResult;
 use super::settings::{ContactScheme, DynamicStepping, FrictionBound, Integrator};
 use super::snapshot::{FRICTION_ERROR_MAX, StepReport, StepTimes};
 use crate::math::dense::{NotPositiveDefinite, cholesky_in_place, cholesky_solve_in_place, dot};
@@ -49,22 +49,33 @@ struct Solved {
     wrong: FrictionError,
 }
 
+/// What the solves of a step are for.
+#[derive(Clone, Copy, PartialEq)]
+enum Search {
+    /// The usual solves, until their motion reaches no further contact.
+    Usual,
+    /// Those that are compared with their ends.
+    Compare,
+    /// Those about the surfaces that are kept.
+    Kept,
+}
+
 /// The memory of dynamic steps.
 #[derive(Clone, Debug)]
 pub(super) struct DynamicStep {
-    options: DynamicStepping,
+    pub(super) options: DynamicStepping,
     pub(super) contacts: DynamicContacts,
     pub(super) joint_rows: JointRows,
     pub(super) problem: ContactProblem,
-    solver: NewtonSolver,
-    tamsi: TamsiSolver,
+    pub(super) solver: NewtonSolver,
+    pub(super) tamsi: TamsiSolver,
     /// The velocities that the solver starts from.
     warm_start: Vec<f64>,
     pub(super) free: FreeMotion,
     /// Generalized forces of weight and external wrenches [N m] or \[N\].
     forces: Vec<f64>,
     /// Positions and mass matrix at the end of free motion.
-    ahead: Data,
+    pub(super) ahead: Data,
     /// The coordinates q0 for which joints end the step at q0 + dt v ([`FreeMotion::reference`]).
     reference: State,
     /// The difference of the velocities from those of free motion.
@@ -73,6 +84,10 @@ pub(super) struct DynamicStep {
     before: Vec<f64>,
     /// The velocities that solve the problem of the last step.
     solution: Vec<f64>,
+    /// Whether the solution was compared with the surfaces of its end in this step.
+    pub(super) compared: bool,
+    /// The island of each velocity.
+    pub(super) islands: Vec<u32>,
     /// Scratch: M of one tree, factored.
     factor: Vec<f64>,
 }
@@ -94,6 +109,8 @@ impl DynamicStep {
             change: Vec::new(),
             before: Vec::new(),
             solution: Vec::new(),
+            compared: false,
+            islands: Vec::new(),
             factor: Vec::new(),
         }
     }
@@ -141,7 +158,7 @@ impl DynamicStep {
         let v = &mut result.state.v;
         let mut times = StepTimes { motion: moved - start, contact: 0.0, solver: 0.0 };
         let (mut solver_iterations, mut friction_rounds) = (0, 0);
-        let mut searched = moved;
+        let (mut searched, mut search) = (moved, Search::Usual);
         let Solved { report: solved, wrong, .. } = loop {
             let assembled = input.now();
             let mut solved = self.solve(input, v)?;
@@ -151,7 +168,7 @@ impl DynamicStep {
             friction_rounds += solved.rounds;
             times.contact += assembled - searched;
             times.solver += ended - assembled;
-            if !self.assemble_farther(input, data, v) {
+            if !self.assemble_again(input, data, v, &mut search) {
                 times.contact += input.now() - ended;
                 break solved;
             }
@@ -173,7 +190,8 @@ impl DynamicStep {
         self.carry_spin(input, &mut result.state);
         self.hold_sleepers(input, &mut result.state);
         result.missed = self.contacts.missed;
-        result.wrong_friction = self.wrong_friction(&wrong, settings.step());
+        let (friction_error, wrong) = self.wrong_friction(input, data, &wrong);
+        result.wrong_friction = wrong;
         result.report = StepReport {
             scheme: Some(self.options.scheme),
             solver_iterations,
@@ -185,7 +203,7 @@ impl DynamicStep {
             },
             solver_fallbacks: 0,
             friction_rounds,
-            friction_error: wrong.part(),
+            friction_error,
             parts: 1,
             solves: 1,
             inertial_share: 0.0,
@@ -200,6 +218,9 @@ impl DynamicStep {
     /// from its own normal impulses.
     fn solve(&mut self, input: &StepInput<'_>, v: &mut [f64]) -> Result<Solved, StepError> {
         self.problem.lag_friction();
+        for (patch, V) in self.contacts.linear_about() {
+            self.problem.refresh_friction_at(*patch, V);
+        }
         match self.options.scheme {
             ContactScheme::Tamsi => self.solve_tamsi(input, v),
             _ => self.solve_with_bounds(input, v),
@@ -376,6 +397,7 @@ impl DynamicStep {
         let moved = input.now();
         let world = world(input, &self.options, (&self.free, &self.ahead), data);
         self.contacts.begin(input.scene.contact_pairs().len());
+        self.compared = false;
         self.contacts.assemble(&world, &mut self.problem);
         self.know_free(input.scene);
         Ok(moved)
@@ -383,7 +405,7 @@ impl DynamicStep {
 
     /// Enters the velocities that are known without a solve: those of free motion of bodies that carry no
     /// links, whose joints may have dampers and springs, and those of the last solve of bodies that sleep.
-    fn know_free(&mut self, scene: &Scene) {
+    pub(super) fn know_free(&mut self, scene: &Scene) {
         let model = scene.model();
         self.solution.resize(self.problem.size(), 0.0);
         for joint in scene.free_bodies().iter().filter_map(|body| model.free_joint(*body)) {
@@ -428,6 +450,20 @@ impl DynamicStep {
     /// Whether the tree of a velocity slept in the last step.
     pub(super) fn is_asleep(&self, model: &Model, dof: usize) -> bool {
         self.contacts.sleep.is_asleep(model.tree_of_dof()[dof])
+    }
+
+    /// Whether the step is to be solved again after a solve that ends with the velocities `v`. The problem is
+    /// then assembled. Motion that may not be that of the step is not searched.
+    fn assemble_again(&mut self, input: &StepInput<'_>, data: &Data, v: &[f64], search: &mut Search) -> bool {
+        if *search != Search::Compare && self.assemble_farther(input, data, v) {
+            return true;
+        }
+        if *search != Search::Kept && self.assemble_about_end(input, data, v) {
+            *search = Search::Compare;
+            return true;
+        }
+        let compared = std::mem::replace(search, Search::Kept) == Search::Compare;
+        compared && self.assemble_farther(input, data, v)
     }
 
     /// Whether the motion of a solve that ends with the velocities `v` reaches contacts that the problem does
@@ -492,13 +528,6 @@ impl DynamicStep {
         Ok(())
     }
 
-    /// The pair whose friction is farthest from Coulomb's law, if its error exceeds the tolerance.
-    fn wrong_friction(&self, wrong: &FrictionError, step: f64) -> Option<PairFriction> {
-        let active = self.contacts.active().get(wrong.patch)?;
-        let found = PairFriction { pair: active.pair, force: wrong.impulse / step, limit: wrong.limit / step };
-        (wrong.part() > FRICTION_ERROR_MAX).then_some(found)
-    }
-
     /// Ends a step: keeps the solution, and turns the velocities of free bodies with their bodies.
     pub(super) fn carry_spin(&mut self, input: &StepInput<'_>, end: &mut State) {
         self.solution.clone_from(&end.v);
@@ -534,7 +563,7 @@ fn keep_resolved(
 
 /// The input of the contacts of a step, from the poses in `data` and the end of free motion, with the poses
 /// there.
-fn world<'a>(
+pub(super) fn world<'a>(
     input: &StepInput<'a>,
     options: &'a DynamicStepping,
     (free, ahead): (&'a FreeMotion, &'a Data),

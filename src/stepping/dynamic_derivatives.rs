@@ -77,6 +77,16 @@ pub enum DynamicDerivativeError {
         /// The other one.
         B: String,
     },
+    /// The forces of two geometries are those of the poses at the end of the step.
+    #[error(
+        "the step is long compared with the contact of '{A}' and '{B}', and has no derivatives: take shorter steps"
+    )]
+    AboutEnd {
+        /// The first geometry.
+        A: String,
+        /// The other one.
+        B: String,
+    },
     /// The step is not solved well enough.
     #[error("the step is solved to a residual of {residual:.1e} only, too little for derivatives")]
     NotSolved {
@@ -296,6 +306,10 @@ impl DynamicDerivatives {
         if let Some(pair) = contacts.searched_pair() {
             let [A, B] = names(scene, pair);
             return Err(DynamicDerivativeError::Reached { A, B });
+        }
+        if let Some(pair) = contacts.first_about() {
+            let [A, B] = names(scene, pair);
+            return Err(DynamicDerivativeError::AboutEnd { A, B });
         }
         self.v.copy_from_slice(&result.state.v);
         self.rounds.fill(0);

@@ -9,6 +9,7 @@ mod continuous;
 mod control_memory;
 mod dynamic;
 mod dynamic_derivatives;
+mod end_forces;
 mod error;
 mod error_control;
 mod external;

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use crate::math::BlockDiagonal;
 use crate::math::dense::dot;
+use crate::math::{BlockDiagonal, SpatialVelocity};
 use crate::solvers::{BoxRow, PatchBlock};
 
 /// min over v of 1/2 v^T A v - r^T v + potentials of the patches and rows. All memory is reused from step to
@@ -170,6 +170,10 @@ impl ContactProblem {
             let V = patch.velocity(v);
             patch.refresh_friction(&V);
         }
+    }
+    /// Fixes the friction of one patch at the normal impulses of the relative velocity V of its point.
+    pub fn refresh_friction_at(&mut self, patch: u32, V: &SpatialVelocity) {
+        self.patches[patch as usize].refresh_friction(V);
     }
     /// Does the same as [`ContactProblem::refresh_friction`]. Returns the patch whose bounds have changed the
     /// most, as a fraction of its largest bound [-], and this fraction. Bounds below `least` times the

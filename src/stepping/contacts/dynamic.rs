@@ -2,6 +2,7 @@
 
 use super::closures::fill_closure;
 use super::columns::RelativeColumns;
+use super::end_surfaces::{About, EndSurfaces, Unresolved};
 use super::expected::ExpectedMotion;
 use super::first_overlap::first_overlap;
 use super::free_path::{FreePath, FreePathPoses, parts};
@@ -36,14 +37,19 @@ const DEEP: f64 = 0.1;
 #[derive(Clone, Debug, Default)]
 pub(in crate::stepping) struct DynamicContacts {
     pub(in crate::stepping) pairs: Pairs,
-    active: Vec<ActivePatch>,
+    pub(super) active: Vec<ActivePatch>,
     /// For each active pair, the distance by which its bodies approach each other before they reach the poses
     /// of the surface \[m\]; `None` if these are the poses of the start.
     approached: Vec<Option<f64>>,
-    columns: RelativeColumns,
-    ahead: FreePathPoses,
+    /// For each active pair that may be compared with its end, what is known of it.
+    pub(super) unresolved: Vec<Option<Unresolved>>,
+    /// The patches of [`DynamicContacts::linear_about`].
+    pub(super) linear_about: Vec<(u32, SpatialVelocity)>,
+    pub(super) columns: RelativeColumns,
+    pub(super) ahead: FreePathPoses,
     expected: ExpectedMotion,
     reached: MotionSearch,
+    pub(super) ends: EndSurfaces,
     /// The pairs whose contacts several threads find before they are assembled.
     queries: Vec<(u32, Query)>,
     pub(in crate::stepping) sleep: Sleepers,
@@ -97,6 +103,7 @@ impl DynamicContacts {
     /// Starts a step: no pair is searched along the motion of a solve.
     pub(in crate::stepping) fn begin(&mut self, pairs: usize) {
         self.reached.begin(pairs);
+        self.ends.begin(pairs);
         self.first = true;
     }
 
@@ -154,6 +161,8 @@ impl DynamicContacts {
         }
         self.active.clear();
         self.approached.clear();
+        self.unresolved.clear();
+        self.linear_about.clear();
         (self.faces, self.faces_dropped, self.missed) = (0, 0, None);
         // Half of each pair's own bound on the path of its two geometries
         let acceleration = (0.5 * ACCELERATION_BOUND).max(scene.model().gravity_W().norm());
@@ -219,10 +228,12 @@ impl DynamicContacts {
             self.faces += problem.patches().last().map_or(0, |patch| patch.len() as u32);
             self.active.push(self.active_before[number]);
             self.approached.push(None);
+            self.unresolved.push(None);
         } else if self.active_before.is_empty() {
-            let loads = *self.pairs.loads_mut(index);
+            let (loads, before) = (*self.pairs.loads_mut(index), self.unresolved.len());
             self.assemble_pair(input, (index, pair), problem);
             *self.pairs.loads_mut(index) = loads;
+            self.unresolved[before..].fill(None);
         }
     }
 
@@ -280,7 +291,7 @@ impl DynamicContacts {
     ) {
         let ContactInput { scene, settings, data, .. } = *input;
         let near = self.pairs.near(pair, 0.0);
-        let here = if near { self.pairs.find_surface(index, pair, scene, settings.faces) } else { None };
+        let mut here = if near { self.pairs.find_surface(index, pair, scene, settings.faces) } else { None };
         let Some(path) = input.path() else {
             if let Some(p_WC) = here {
                 let (block, momentum_matrix) = problem.add_patch();
@@ -289,7 +300,7 @@ impl DynamicContacts {
                 let (surface, kept) = self.pairs.surface_mut(index);
                 let count = push_faces(surface, &p_WC, settings.face_friction, block, kept);
                 let p_WBo = origins(scene, pair, data);
-                self.add_active(ActivePatch { pair: index, p_WC, p_WBo }, count, None);
+                self.add_active(ActivePatch { pair: index, p_WC, p_WBo }, count, (None, None));
             } else {
                 if near {
                     self.faces_dropped += self.pairs.surface(index).0.len() as u32;
@@ -298,6 +309,15 @@ impl DynamicContacts {
             return;
         };
         let energy_before = self.pairs.take_energy(index);
+        let search = self.reached.searched(index);
+        let about = self.ends.about(index);
+        if about != About::Usual {
+            if search.is_none() && self.assemble_about(input, path, (index, pair, about, energy_before), problem) {
+                return;
+            }
+            self.ends.return_to_usual(index);
+            here = here.and_then(|_| self.pairs.find_surface(index, pair, scene, settings.faces));
+        }
         let dropped = if near && here.is_none() { self.pairs.surface(index).0.len() as u32 } else { 0 };
         let geometries = scene.geometries();
         let mut hold = Hold {
@@ -312,7 +332,6 @@ impl DynamicContacts {
             depth_max: depth_max(&geometries[pair.A], &geometries[pair.B]),
         };
         let (mut found, mut p_WBo) = (here, origins(scene, pair, data));
-        let search = self.reached.searched(index);
         // A surface on the path replaces that of the start if it is deeper than this
         let mut least = Some(0.0);
         if let Some(p_WC) = here {
@@ -332,7 +351,7 @@ impl DynamicContacts {
             let slow = reach * stiffness <= force || path.step * approach_speed(surface, &p_WC, &V) <= depth;
             let unseen = UNSEEN * thinnest(&geometries[pair.A], &geometries[pair.B]);
             if ratio <= RESOLVED && slow && reach <= unseen && search.is_none() {
-                self.add_active(ActivePatch { pair: index, p_WC, p_WBo }, count, None);
+                self.add_active(ActivePatch { pair: index, p_WC, p_WBo }, count, (None, None));
                 return;
             }
             problem.pop_patch();
@@ -387,12 +406,20 @@ impl DynamicContacts {
         let (surface, kept) = self.pairs.surface_mut(index);
         hold.inverse_mass = self.columns.patch_inverse_mass(&patch_size(surface).along, momentum_matrix);
         let approached = (hold.ahead > 0.0).then(|| hold.ahead * approach_speed(surface, &p_WC, &hold.V_free));
+        let along = patch_size(surface).along;
         let count = push_faces_held(surface, &p_WC, &hold, settings.face_friction, block, kept);
-        self.add_active(ActivePatch { pair: index, p_WC, p_WBo }, count, approached);
+        let unresolved = Unresolved::of(&hold, &along).filter(|_| search.is_none());
+        self.add_active(ActivePatch { pair: index, p_WC, p_WBo }, count, (approached, unresolved));
     }
 
-    fn add_active(&mut self, active: ActivePatch, count: Discretized, approached: Option<f64>) {
+    pub(super) fn add_active(
+        &mut self,
+        active: ActivePatch,
+        count: Discretized,
+        (approached, unresolved): (Option<f64>, Option<Unresolved>),
+    ) {
         self.approached.push(approached);
+        self.unresolved.push(unresolved);
         self.faces += count.kept;
         self.faces_dropped += count.dropped;
         self.active.push(active);
@@ -401,7 +428,7 @@ impl DynamicContacts {
     /// The first surface of a pair on the free path of its bodies that is deeper than `least` \[m\]. Returns
     /// its patch point [m, world], and the fraction of the step after which the bodies have the poses of this
     /// surface.
-    fn find_on_free_path(
+    pub(super) fn find_on_free_path(
         &mut self,
         input: &ContactInput<'_>,
         path: &FreePath<'_>,
@@ -491,6 +518,7 @@ impl DynamicContacts {
         self.faces += points.len() as u32;
         self.active.push(ActivePatch { pair: index, p_WC, p_WBo });
         self.approached.push(None);
+        self.unresolved.push(None);
     }
 
     /// The points of a rigid pair that the motion of a solve takes through each other, at its end: their mean

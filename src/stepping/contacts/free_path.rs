@@ -62,6 +62,16 @@ impl FreePathPoses {
         self.u.extend_from_slice(v);
     }
 
+    /// Moves the velocities for which `is_part` is true halfway to those of `other`.
+    pub(in crate::stepping) fn go_halfway_to(&mut self, other: &Self, is_part: impl Fn(usize) -> bool) {
+        self.part = f64::NAN;
+        for (dof, (u, other)) in self.u.iter_mut().zip(&other.u).enumerate() {
+            if is_part(dof) {
+                *u = 0.5 * (*u + other);
+            }
+        }
+    }
+
     /// The kinematics after the fraction `part` of the step, with q = q_f (+) dt (part u - v_f). With a
     /// fraction of 1, trees that free motion moves are exactly at its end. Only positions are valid.
     pub(in crate::stepping) fn at(&mut self, path: &FreePath<'_>, part: f64) -> &Data {

@@ -6,6 +6,7 @@
 //! points into friction cones and surfaces into patches of the quasistatic problem. [`ContinuousContacts`]
 //! sums the forces of all faces of the surfaces at one instant.
 
+mod about;
 mod ahead;
 mod barrier;
 mod beyond;
@@ -14,6 +15,7 @@ mod closures;
 mod columns;
 mod continuous;
 mod dynamic;
+mod end_surfaces;
 mod expected;
 mod first_overlap;
 mod free_path;

@@ -24,6 +24,7 @@ mod rigid_passes;
 mod rigid_points;
 mod rounding;
 mod sensors;
+mod sliding;
 mod speed_limits;
 mod spook;
 mod turning_bodies;
