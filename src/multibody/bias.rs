@@ -11,6 +11,11 @@ use crate::math::{SpatialForce, SpatialVelocity, Vector3};
 /// Needs [`kinematics`](super::kinematics).
 pub fn bias(model: &Model, data: &mut Data) {
     coriolis(model, data);
+    gravity(model, data);
+}
+
+/// Fills `data.gravity` alone. Needs [`positions`](super::positions).
+pub(crate) fn gravity(model: &Model, data: &mut Data) {
     let Data { gravity, S, force, links, .. } = data;
     // The weight of a link and its descendants, about T.
     for (weight, link) in force.iter_mut().zip(links.iter()) {
@@ -92,6 +97,44 @@ pub(crate) fn weight_stiffness(model: &Model, data: &Data, free: impl Fn(usize) 
                 stiffness[dof] += coupling;
                 if carrier != number {
                     stiffness[own] += coupling;
+                }
+            }
+            carrier = model.links()[carrier].parent;
+        }
+    }
+}
+
+/// Writes minus the derivatives of the forces of gravity along the scalar joints `dofs` by their positions to
+/// `stiffness`, row-major: the second derivatives H_ij = -(g x w_i) . a_j of the potential, where joint i
+/// carries joint j, with the moments a_j of [`weight_stiffness`]. H is symmetric. Degrees of freedom that
+/// `place` maps to `None` are left out.
+///
+/// Needs [`mass_matrix`](super::mass_matrix), whose composite inertias it uses.
+pub(crate) fn weight_hessian(
+    model: &Model,
+    data: &Data,
+    (place, size): (impl Fn(usize) -> Option<usize>, usize),
+    hessian: &mut Vec<f64>,
+) {
+    hessian.clear();
+    hessian.resize(size * size, 0.0);
+    let g = model.gravity_W();
+    let scalar = |number: usize| {
+        let columns = &model.links()[number].columns;
+        let column = (columns.len() == 1).then_some(columns.start)?;
+        Some((column, place(model.topology.column_dof[column])?))
+    };
+    for number in 1..model.links().len() {
+        let Some((column, own)) = scalar(number) else { continue };
+        let (beyond, S) = (&data.composite[number], &data.S[column]);
+        let moment = S.v * beyond.mass + S.w.cross(&beyond.first_moment);
+        let mut carrier = number;
+        while carrier != 0 {
+            if let Some((column, other)) = scalar(carrier) {
+                let coupling = -g.cross(&data.S[column].w).dot(&moment);
+                hessian[other * size + own] += coupling;
+                if carrier != number {
+                    hessian[own * size + other] += coupling;
                 }
             }
             carrier = model.links()[carrier].parent;

@@ -42,8 +42,8 @@ mod topology;
 mod torque_free;
 mod tree_flow;
 
-pub(crate) use bias::weight_stiffness;
 pub use bias::{bias, inverse_dynamics};
+pub(crate) use bias::{gravity, weight_hessian, weight_stiffness};
 pub use body::Body;
 pub use builder::ModelBuilder;
 pub use data::Data;

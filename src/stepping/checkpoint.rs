@@ -12,7 +12,7 @@ use crate::scene::SceneSignature;
 
 const MARK: &[u8; 8] = b"ISOBAR-C";
 /// The version of the format: it changes whenever the bytes do.
-const VERSION: u32 = 8;
+const VERSION: u32 = 9;
 /// Length of the checksum.
 const CHECKSUM: usize = 4;
 const ISOBAR: &str = env!("CARGO_PKG_VERSION");

@@ -206,6 +206,7 @@ impl DynamicStep {
             friction_error,
             parts: 1,
             solves: 1,
+            loads_behind: 0.0,
             inertial_share: 0.0,
             friction_at_centroids: false,
             faces: self.contacts.faces,

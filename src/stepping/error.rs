@@ -305,6 +305,14 @@ pub enum Unsettled {
         /// The difference, in N or N m.
         excess: f64,
     },
+    /// A joint whose weight differs from one solution to the next.
+    #[error("the weight on joint '{joint}' still changes by {excess:.1e} N m (or N) as the robot sags in the step")]
+    Weights {
+        /// The joint.
+        joint: String,
+        /// The difference [N m] or \[N\].
+        excess: f64,
+    },
     /// A loop closure that the motion of the step does not close.
     #[error("the loop closure '{name}' is open by {open:.1e} m (or rad) at the end, or its force still turns")]
     Closure {
@@ -391,6 +399,9 @@ impl Unsettled {
         match self {
             Self::Contradiction { overlap, .. } if *overlap > OVERLAP => {
                 "Move the bodies apart, free or widen their joints, or exclude their contact with `no_contact`"
+            }
+            Self::Weights { .. } => {
+                "Stiffen the joint, set `gravity_compensation`, support the robot, or start it nearer to its balance"
             }
             Self::FreeBody { .. } => {
                 "Set `quasistatic: { inertia: drag }`, or start the body where its contacts carry it"

@@ -46,6 +46,10 @@ pub(super) struct StepResult {
     pub(super) missed: Option<Missed>,
     /// The pair whose friction is still wrong after all rounds.
     pub(super) wrong_friction: Option<PairFriction>,
+    /// In a quasistatic step that settled with the loads of its start only, the velocity along which the
+    /// load at
+    /// the end differs most from the one that acted, and the difference [N m] or \[N\].
+    pub(super) behind: Option<(usize, f64)>,
     /// The largest inertial part of a quasistatic step.
     pub(super) inertial: InertialPart,
     pub(super) report: StepReport,
@@ -66,6 +70,7 @@ impl StepResult {
         self.wrong_friction = None;
         self.speed_limits.clear();
         self.inertial = InertialPart::default();
+        self.behind = None;
     }
 
     /// Writes the efforts and the report.
@@ -74,6 +79,7 @@ impl StepResult {
         let report = &self.report;
         writer.f64(report.solver_residual);
         writer.f64(report.friction_error);
+        writer.f64(report.loads_behind);
         writer.f64(report.inertial_share);
         writer.flag(report.solver_converged);
         writer.flag(report.friction_at_centroids);
@@ -98,6 +104,7 @@ impl StepResult {
             scheme: None, // the caller's settings have it
             solver_residual: reader.f64()?,
             friction_error: reader.f64()?,
+            loads_behind: reader.f64()?,
             inertial_share: reader.f64()?,
             solver_converged: reader.flag()?,
             friction_at_centroids: reader.flag()?,

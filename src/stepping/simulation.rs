@@ -15,6 +15,7 @@ use super::error::{SimulationError, StepError};
 use super::external::ExternalWrenches;
 use super::inertial_load::InertialLoad;
 use super::input::{StepInput, StepStart};
+use super::loads_behind::LoadsBehind;
 use super::missed_contact::MissedContact;
 use super::quasistatic::QuasistaticStep;
 use super::result::{StepContact, StepResult};
@@ -171,6 +172,12 @@ impl Simulation {
     /// The body with the largest share of inertia in the last quasistatic step, if the share is above 10 %.
     pub fn inertial_load(&self) -> Option<InertialLoad<'_>> {
         InertialLoad::new(&self.scene, self.result.inertial)
+    }
+    /// The joint whose load at the end of the last quasistatic step differs most from the one that acted, if
+    /// the
+    /// step settled only with the loads of its start.
+    pub fn loads_behind(&self) -> Option<LoadsBehind<'_>> {
+        LoadsBehind::find(&self.scene, &self.result)
     }
     /// The settings of the steps.
     pub fn settings(&self) -> StepSettings {

@@ -52,9 +52,14 @@ pub struct StepReport {
     /// one, in dynamic steps with error control, and in continuous steps.
     pub parts: u32,
     /// The number of dynamic steps that were solved: with error control three for each part, accepted or
-    /// rejected; otherwise 1. In continuous steps it is the number of parts, accepted or rejected. 0 in the
-    /// other modes.
+    /// rejected; otherwise 1. In continuous steps it is the number of parts, accepted or rejected, and in
+    /// quasistatic steps that of the programs of all parts: those of weights and contacts at the end of the
+    /// step included. 0 in complementarity steps.
     pub solves: u32,
+    /// In quasistatic steps that settled with the loads of their start only, the largest difference of a
+    /// joint's load at the end from the one that acted [N m] or \[N\]; 0 if it is below 4e-7 of the load, and
+    /// in all other steps.
+    pub loads_behind: f64,
     /// In quasistatic steps, the largest inertial force on a body or passive joint relative to the contact
     /// forces on it [-].
     pub inertial_share: f64,

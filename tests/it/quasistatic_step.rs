@@ -2,11 +2,13 @@
 
 mod closures;
 mod derivatives;
+mod end_loads;
 mod finite_motion;
 mod force_derivatives;
 mod joints;
 mod jumps;
 mod laws;
+mod loads_behind;
 mod pads;
 mod planar_gripper;
 mod planar_laws;

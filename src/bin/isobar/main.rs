@@ -16,6 +16,7 @@ mod pushes;
 mod render;
 mod run;
 mod step_error;
+mod totals;
 mod waiting;
 
 use std::error::Error;

@@ -12,8 +12,8 @@ use crate::ros::log::names::Number;
 use crate::scene::SceneSignature;
 use crate::stepping::{
     CarriedMotion, Checkpoint, CheckpointError, CommandSchedule, ForceTorqueSensor, HeldWrench, JointCommand,
-    JointTarget, MissedContact, Simulation, Snapshot, StepError, StepReport, Stepping, TimedWrenches, WrongFriction,
-    schedules,
+    JointTarget, LoadsBehind, MissedContact, Simulation, Snapshot, StepError, StepReport, Stepping, TimedWrenches,
+    WrongFriction, schedules,
 };
 
 /// The largest turn of a joint in a step that a command or an applied wrench may cause \[rad\]. It is below
@@ -280,6 +280,10 @@ impl RunningWorld {
     /// Two geometries whose friction in the last step is wrong, if there are any.
     pub(super) fn wrong_friction(&self) -> Option<WrongFriction<'_>> {
         self.simulation.wrong_friction()
+    }
+    /// The joint whose load at the end of the last step differs most from the one that acted, if any does.
+    pub(super) fn loads_behind(&self) -> Option<LoadsBehind<'_>> {
+        self.simulation.loads_behind()
     }
     /// Two geometries that met too fast for the last step to find their contact in time, if there are any.
     pub(super) fn missed_contact(&self) -> Option<MissedContact<'_>> {

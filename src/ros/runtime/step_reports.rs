@@ -22,6 +22,7 @@ pub(super) struct StepReports {
     unconverged: Throttle,
     wrong_friction: Throttle,
     missed: Throttle,
+    behind: Throttle,
     withdrawn: Throttle,
     /// Reports of wrenches with which a step failed.
     pushed: Throttle,
@@ -156,8 +157,8 @@ impl StepReports {
         self.failure = None;
     }
 
-    /// Logs a solution of the step before `time_ns` that did not converge, with wrong friction, or that may
-    /// have missed a contact.
+    /// Logs a solution of the step before `time_ns` that did not converge, with wrong friction, that may have
+    /// missed a contact, or that settled only with the loads of its start.
     pub(super) fn convergence(&mut self, report: &StepReport, world: &RunningWorld, time_ns: u64) {
         if let Some(missed) = world.missed_contact()
             && let Some(suppressed) = self.missed.due(Instant::now())
@@ -168,6 +169,11 @@ impl StepReports {
             && let Some(suppressed) = self.wrong_friction.due(Instant::now())
         {
             tracing::warn!("t = {:.4} s: {wrong}{}", seconds(time_ns), suppressed_suffix(suppressed));
+        }
+        if let Some(behind) = world.loads_behind()
+            && let Some(suppressed) = self.behind.due(Instant::now())
+        {
+            tracing::warn!("t = {:.4} s: {behind}{}", seconds(time_ns), suppressed_suffix(suppressed));
         }
         if report.solver_converged {
             return;

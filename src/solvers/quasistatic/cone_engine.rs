@@ -86,12 +86,20 @@ pub(super) struct ConeEngine {
     pub(super) law: FrictionLaw,
     pub(super) newton: IslandNewton,
     memory: Memory,
+    /// The multipliers that [`ConeEngine::restore`] brings back.
+    kept: Memory,
+    /// Whether the proximal term has the stiffness of sticking friction at all joints, and whether it had a
+    /// softer one at some joint since [`ConeEngine::keep`].
+    firm: bool,
+    softened: bool,
     working: WorkingSet,
     /// Velocities and multipliers in the order of the problem, at the start and at the end of a round.
     v: Vec<f64>,
     multipliers: Multipliers,
     /// The metric D by velocity: the diagonal of Q plus the stiffness of rows, or a substitute.
     metric: Vec<f64>,
+    /// The number of rows of each velocity and the smallest stiffness of one.
+    softest: Vec<(u32, f64)>,
     /// Whether the term of a velocity in Q is a weak resistance.
     light: Vec<bool>,
     /// Squared length of the longest column of a contact or patch, by velocity: its lever arm squared.
@@ -102,6 +110,21 @@ impl ConeEngine {
     /// Discards the multipliers of the last step.
     pub(super) fn forget(&mut self) {
         self.memory.clear();
+    }
+    /// Keeps the multipliers of the last step.
+    pub(super) fn keep(&mut self) {
+        self.kept.copy(&self.memory);
+        (self.firm, self.softened) = (false, false);
+    }
+    /// Returns to the multipliers that were kept, with a firm proximal term until the next
+    /// [`ConeEngine::keep`].
+    pub(super) fn restore(&mut self) {
+        self.memory.copy(&self.kept);
+        self.firm = true;
+    }
+    /// Whether the proximal term was softer at some joint since [`ConeEngine::keep`].
+    pub(super) fn was_softened(&self) -> bool {
+        self.softened
     }
 
     /// Recalls the impulses of the last step for the exact cone; [`ConeEngine::recalled_normal`] then returns
@@ -237,8 +260,16 @@ impl ConeEngine {
             newton.v[index] = v[dof];
             newton.b[index] = problem.linear[dof];
             newton.metric[index] = self.metric[dof];
-            let massless = problem.quadratic[dof * problem.size() + dof] <= MASSLESS * self.metric[dof];
-            newton.proximal[index] = if massless { settings.proximal * self.metric[dof] } else { 0.0 };
+            let mass = problem.quadratic[dof * problem.size() + dof];
+            let massless = mass <= MASSLESS * self.metric[dof];
+            // At the border where dry friction begins to slip, the spring of the joint alone moves it: with
+            // the stiffness of sticking friction, the proximal term would hold it there.
+            let resistance = match self.softest[dof] {
+                (2.., softest) if !self.firm => self.metric[dof].min(mass + softest),
+                _ => self.metric[dof],
+            };
+            self.softened |= massless && resistance < self.metric[dof];
+            newton.proximal[index] = if massless { settings.proximal * resistance } else { 0.0 };
         }
         for island in &islands.islands {
             let part = islands.part(problem, island, law);
@@ -265,11 +296,16 @@ impl ConeEngine {
     /// the load gives it. No other island matters.
     fn compute_weights(&mut self, problem: &QuasistaticProblem) {
         let n = problem.size();
-        let Self { metric, reach, light, islands, law, .. } = self;
+        let Self { metric, softest, reach, light, islands, law, .. } = self;
         metric.clear();
         metric.extend((0..n).map(|i| problem.quadratic[i * n + i]));
+        softest.clear();
+        softest.resize(n, (0, f64::INFINITY));
         for row in &problem.rows {
-            metric[row.dof as usize] += row.coefficient * row.coefficient / row.regularization;
+            let stiffness = row.coefficient * row.coefficient / row.regularization;
+            metric[row.dof as usize] += stiffness;
+            let (count, least) = &mut softest[row.dof as usize];
+            (*count, *least) = (*count + 1, least.min(stiffness));
         }
         light.clear();
         light.resize(n, false);

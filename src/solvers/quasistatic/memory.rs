@@ -43,6 +43,13 @@ impl Memory {
         self.contacts.clear();
         self.bounds.clear();
     }
+    /// Copies `other` into the memory of this one.
+    pub(super) fn copy(&mut self, other: &Self) {
+        self.contacts.clone_from(&other.contacts);
+        self.multipliers.clone_from(&other.multipliers);
+        self.bounds.clone_from(&other.bounds);
+        (self.stride, self.step) = (other.stride, other.step);
+    }
     /// Whether no contact is stored.
     pub(super) fn is_empty(&self) -> bool {
         self.contacts.is_empty()

@@ -75,6 +75,30 @@ impl Residuals {
         residuals
     }
 
+    /// Gives the bounds of joints with rows the impulses that balance all others. Beside the stiffness of dry
+    /// friction that sticks, the rounding of a velocity is more than the tolerance of a force.
+    pub(super) fn balance_bounds(
+        &mut self,
+        problem: &QuasistaticProblem,
+        v: &[f64],
+        (contacts, rows, bounds, patches): (&[Vector3], &[f64], &mut [f64], &[SpatialForce]),
+        tolerance: f64,
+    ) {
+        if problem.rows.is_empty() || bounds.iter().all(|gamma| *gamma == 0.0) {
+            return;
+        }
+        self.stationarity(problem, v, &Impulses { contacts, rows, bounds, patches });
+        for (bound, gamma) in problem.bounds.iter().zip(bounds) {
+            let dof = bound.dof as usize;
+            let limit = if *gamma > 0.0 { bound.lower } else { bound.upper };
+            let reaction = *gamma + self.balance[dof];
+            let has_row = || problem.rows.iter().any(|row| row.dof == bound.dof);
+            if reaction * *gamma > 0.0 && (v[dof] - limit).abs() <= tolerance && has_row() {
+                *gamma = reaction;
+            }
+        }
+    }
+
     fn stationarity(&mut self, problem: &QuasistaticProblem, v: &[f64], impulses: &Impulses<'_>) -> f64 {
         let n = problem.size();
         let balance = &mut self.balance;

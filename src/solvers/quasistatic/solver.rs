@@ -122,6 +122,19 @@ impl QuasistaticSolver {
     pub fn forget(&mut self) {
         self.engine.forget();
     }
+    /// Keeps the warm start of the next step for [`QuasistaticSolver::restore`].
+    pub(crate) fn keep(&mut self) {
+        self.engine.keep();
+    }
+    /// Returns to the warm start that was kept. Until the next [`QuasistaticSolver::keep`], joints with dry
+    /// friction move as firmly as all others between two updates of multipliers.
+    pub(crate) fn restore(&mut self) {
+        self.engine.restore();
+    }
+    /// Whether joints with dry friction moved less firmly since [`QuasistaticSolver::keep`].
+    pub(crate) fn was_softened(&self) -> bool {
+        self.engine.was_softened()
+    }
     /// Writes the data that the next step takes from the last one: its warm start and the count of fallbacks.
     pub fn write_memory(&self, writer: &mut ByteWriter) {
         writer.u64(self.fallbacks);
@@ -419,6 +432,8 @@ impl QuasistaticSolver {
                 continue;
             }
             self.fallbacks += u64::from(fallback);
+            let Self { contacts, rows, bounds, patches, residuals, .. } = self;
+            residuals.balance_bounds(problem, v, (contacts, rows, bounds, patches), settings.tolerance);
             let impulses =
                 Impulses { contacts: &self.contacts, rows: &self.rows, bounds: &self.bounds, patches: &self.patches };
             let residuals = self.residuals.compute(problem, run.engine, settings.friction, v, &impulses);

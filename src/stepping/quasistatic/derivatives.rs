@@ -16,6 +16,9 @@ use super::handle::Handle;
 use super::impedances::Impedances;
 use super::sample_point::{Sample, SamplePoint, difference};
 use super::step::{MIDPOINTS_MAX, QuasistaticStep};
+use super::weight_model::Loads;
+use super::weight_slopes::WeightSlopes;
+use super::weights::ROUNDS_MAX;
 use super::wrenches::{WrenchDerivatives, pair_impulses};
 use crate::math::{Matrix3, SpatialForce, Vector3};
 use crate::multibody::{Data, JointKind, Model, integrate};
@@ -36,6 +39,10 @@ const INCREMENT: f64 = REACH;
 /// Below this angle \[rad\] the error of the quadratic series of the tangent map of a rotation is under
 /// 1e-13.
 const SMALL_ANGLE: f64 = 1e-4;
+/// The largest number of rounds in which the derivatives of weights settle, and the change that may remain
+/// [-].
+const SLOPE_ROUNDS_MAX: u32 = 60;
+const SETTLED_SLOPE: f64 = 1e-12;
 
 /// Derivatives of quasistatic steps, and their memory.
 ///
@@ -66,6 +73,10 @@ pub struct QuasistaticDerivatives {
     plus: Sample,
     minus: Sample,
     direction: ProblemDirection,
+    /// The changes of the program by those of the weights at the end, and the direction without them.
+    weight_slopes: WeightSlopes,
+    fixed_weights: ProblemDirection,
+    before_weights: Vec<f64>,
     /// Velocities of the step, and those from which the middle of the step was found.
     v: Vec<f64>,
     v_middle: Vec<f64>,
@@ -108,7 +119,15 @@ impl QuasistaticDerivatives {
                 problem: QuasistaticProblem::default(),
                 external: simulation.external().clone(),
                 direction: vec![0.0; n],
+                loads: Loads::default(),
+                loads_at_start: Loads::default(),
+                columns: Vec::new(),
+                q_end: Vec::new(),
+                end: Data::new(model),
             },
+            weight_slopes: WeightSlopes::default(),
+            fixed_weights: ProblemDirection::default(),
+            before_weights: vec![0.0; n],
             here: Sample::default(),
             plus: Sample::default(),
             minus: Sample::default(),
@@ -330,22 +349,12 @@ impl QuasistaticDerivatives {
         self.step.assemble(input, options, &self.v);
         let mut middles = 0;
         loop {
-            let solved = self.step.solve(input, options, &mut self.v);
-            if kappa.is_none() {
-                if !solved.is_ok_and(|solved| self.step.has_settled(&solved, options)) {
-                    return Ok(false);
-                }
-            } else {
-                solved?;
+            if !self.solve_program(input, options, kappa)? {
+                return Ok(false);
             }
-            let QuasistaticStep { solver, problem, .. } = &mut self.step;
-            match kappa {
-                None => solver.linearize(problem, &mut self.v, &options.solver)?,
-                Some(kappa) => {
-                    solver.solve_smoothed(problem, &mut self.v, kappa, &options.solver)?;
-                }
+            if !self.differentiate_solution(input, options, middles > 0, kappa.is_none())? {
+                return Ok(false);
             }
-            self.differentiate_solution(input, options, middles > 0, kappa.is_none())?;
             if middles == MIDPOINTS_MAX || !self.step.move_middle(input, &self.v) {
                 break;
             }
@@ -364,6 +373,48 @@ impl QuasistaticDerivatives {
         }
         self.q_next.copy_from_slice(&state.q);
         integrate(model, &mut self.q_next, &self.v, h);
+        Ok(true)
+    }
+
+    /// Solves the program until its loads are those of its end. Returns whether an exact one settles.
+    fn solve_program(
+        &mut self,
+        input: &StepInput<'_>,
+        options: &QuasistaticStepping,
+        kappa: Option<f64>,
+    ) -> Result<bool, DerivativeError> {
+        let mut rounds = 0;
+        self.weight_slopes.clear();
+        loop {
+            let solved = self.step.solve(input, options, &mut self.v);
+            if kappa.is_none() {
+                if !solved.is_ok_and(|solved| self.step.has_settled(&solved, options)) {
+                    return Ok(false);
+                }
+            } else if let Err(error) = solved {
+                // Differences of steps take the loads of the start, as the step does.
+                return if rounds > 0 { Ok(false) } else { Err(error.into()) };
+            }
+            let QuasistaticStep { solver, problem, .. } = &mut self.step;
+            match kappa {
+                None => solver.linearize(problem, &mut self.v, &options.solver)?,
+                Some(kappa) => {
+                    solver.solve_smoothed(problem, &mut self.v, kappa, &options.solver)?;
+                }
+            }
+            if self.step.weigh(input, options, &mut self.v) {
+                break;
+            }
+            rounds += 1;
+            if rounds == ROUNDS_MAX {
+                return Ok(false);
+            }
+        }
+        if !self.step.weights.dofs.is_empty() {
+            let Self { weight_slopes, step, v, sample_point, .. } = self;
+            let SamplePoint { problem, impedances, .. } = sample_point;
+            weight_slopes.find((input, options), step, v, (problem, impedances));
+        }
         Ok(true)
     }
 
@@ -396,8 +447,9 @@ impl QuasistaticDerivatives {
         options: &QuasistaticStepping,
         has_middle: bool,
         exact: bool,
-    ) -> Result<(), DerivativeError> {
+    ) -> Result<bool, DerivativeError> {
         let Self { step, sample_point, here, plus, minus, direction, v, v_middle, dv, dv_middle, slopes, .. } = self;
+        let Self { weight_slopes, fixed_weights, before_weights, .. } = self;
         let (handles, wrenches) = (&self.handles, &mut self.wrenches);
         let (n, per_step) = (v.len(), 1.0 / input.settings.step());
         sample_point.prepare(input.start.command, &step.impedances);
@@ -407,7 +459,9 @@ impl QuasistaticDerivatives {
         for column in 0..n + self.joints {
             let mut sample = |increment: f64, sample: &mut Sample| {
                 let middle = has_middle.then(|| (v_middle.as_slice(), &dv_middle[column * n..(column + 1) * n]));
-                sample_point.move_along(input, options, &step.impedances, (column, increment), handles, middle);
+                let end = (!weight_slopes.is_empty()).then_some(v.as_slice());
+                let at = (column, increment);
+                sample_point.move_along(input, options, &step.impedances, at, handles, (middle, end));
                 let lost = sample_point.find_contacts(input, step, exact);
                 sample_point.sample(input.scene.model(), step, v, sample);
                 lost.is_none() && sample_point.impedances.has_limits_of(&step.impedances)
@@ -421,7 +475,26 @@ impl QuasistaticDerivatives {
             };
             difference(a, b, width, direction);
             let QuasistaticStep { solver, problem, .. } = step;
-            solver.differentiate(problem, direction, &mut dv[column * n..(column + 1) * n])?;
+            let dv = &mut dv[column * n..(column + 1) * n];
+            solver.differentiate(problem, direction, dv)?;
+            if !weight_slopes.is_empty() {
+                fixed_weights.clone_from(direction);
+                let mut rounds = 0;
+                loop {
+                    before_weights.copy_from_slice(dv);
+                    weight_slopes.add(fixed_weights, before_weights, direction);
+                    solver.differentiate(problem, direction, dv)?;
+                    let changes = dv.iter().zip(&*before_weights).map(|(a, b)| (a - b).abs());
+                    let change = changes.fold(0.0, f64::max);
+                    if change <= SETTLED_SLOPE * dv.iter().fold(per_step, |most, dv| most.max(dv.abs())) {
+                        break;
+                    }
+                    rounds += 1;
+                    if rounds > SLOPE_ROUNDS_MAX {
+                        return Ok(false);
+                    }
+                }
+            }
             let [forward, backward] = solver.holds(problem, direction, INCREMENT);
             solver.impulse_changes(problem, &mut wrenches.gammas)?;
             let WrenchDerivatives { gammas, moved, .. } = wrenches;
@@ -437,7 +510,7 @@ impl QuasistaticDerivatives {
                 _ => Slope::OneSided,
             };
         }
-        Ok(())
+        Ok(true)
     }
 }
 

@@ -27,6 +27,10 @@ pub(super) enum Failure {
     Friction { pair: Option<usize>, excess: f64 },
     /// The forces along this generalized velocity miss their balance by this amount, in N or N m.
     Balance { dof: usize, excess: f64 },
+    /// The loads of joints at the end of the step are not those of the program along this generalized
+    /// velocity
+    /// by this amount, in N or N m.
+    Weights { dof: usize, excess: f64 },
     /// This loop closure is open by this much at the end of the step, or its force still turns \[m\] or
     /// \[rad\].
     Closure { closure: usize, open: f64 },
@@ -128,6 +132,10 @@ pub(super) fn explain(failure: Failure, input: &StepInput<'_>, parts: u32) -> St
         Failure::Closure { closure, open } => {
             let name = scene.closures().get(closure).map_or_else(String::new, |closure| closure.name.clone());
             Unsettled::Closure { name, open }
+        }
+        Failure::Weights { dof, excess } => {
+            let joint = joint_of_dof(scene.model(), dof);
+            Unsettled::Weights { joint: joint.to_string(), excess }
         }
         Failure::Balance { dof, excess } => {
             let body = name_of_tree(scene.model(), scene.model().tree_of_dof()[dof]);

@@ -17,8 +17,43 @@ use crate::stepping::settings::UnactuatedInertia;
 enum EffortSource {
     /// at_rest - rate u, within +- limit.
     Impedance { joint: usize, at_rest: f64, rate: f64, limit: f64 },
-    /// An effort within +- the limit, and the sign of the limit at which it is held, or 0.
-    Constant { effort: f64, held_at: i8 },
+    /// The effort `at_rest` within +- the limit.
+    Constant { at_rest: f64, limit: f64 },
+}
+
+/// How an actuator acts at the weights of the start of an iteration of the loads, for the model of the loads
+/// (weight_model.rs).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Drive {
+    pub(super) dof: usize,
+    /// Rate of the joint per unit of its generalized velocity [-].
+    pub(super) ratio: f64,
+    /// The effort without motion [N m] or \[N\].
+    pub(super) at_rest: f64,
+    /// The loss of effort with the joint's rate [N m s/rad] or [N s/m].
+    pub(super) rate: f64,
+    pub(super) limit: f64,
+    /// Its row in the problem, if it has one.
+    pub(super) row: Option<usize>,
+    /// Whether `at_rest` contains minus the force of gravity.
+    pub(super) compensates: bool,
+}
+
+impl Drive {
+    /// The effort at the velocity `v` of the degree of freedom, with `change` added at rest.
+    pub(super) fn effort(&self, v: f64, change: f64) -> f64 {
+        (self.at_rest + change - self.rate * self.ratio * v).clamp(-self.limit, self.limit)
+    }
+    /// The same actuator with a fraction `soft` of its stiffness less, with the same effort at the velocity
+    /// `center` of the degree of freedom.
+    pub(super) fn softened(&self, soft: f64, center: f64) -> Self {
+        let lost = soft * self.rate;
+        Self { at_rest: self.at_rest - lost * self.ratio * center, rate: self.rate - lost, ..*self }
+    }
+    /// Whether the effort is below its limit at the velocity `v` of the degree of freedom.
+    pub(super) fn is_free(&self, v: f64) -> bool {
+        (self.at_rest - self.rate * self.ratio * v).abs() < self.limit
+    }
 }
 
 /// The impedances of the present step, and the positions that hold until new ones are commanded.
@@ -37,6 +72,10 @@ pub(in crate::stepping) struct Impedances {
     scales: Vec<f64>,
     /// The stiffness of the weights that passive joints carry, by degree of freedom [N/m] or [N m/rad].
     weights: Vec<f64>,
+    /// Whether the weight along a degree of freedom is that of the end of the step.
+    follows: Vec<bool>,
+    /// The row of each joint's actuator in the problem, and whether it compensates gravity.
+    rows: Vec<(Option<usize>, bool)>,
 }
 
 /// The resistance of unactuated joints and free bodies.
@@ -124,7 +163,7 @@ impl Impedances {
     /// Whether the efforts that do not depend on the motion are held at the same limits as in `other`.
     pub(super) fn has_limits_of(&self, other: &Self) -> bool {
         let side = |source: &EffortSource| match source {
-            EffortSource::Constant { held_at, .. } => *held_at,
+            EffortSource::Constant { at_rest, limit } => i8::from(*at_rest > *limit) - i8::from(*at_rest < -limit),
             EffortSource::Impedance { .. } => 0,
         };
         self.sources.iter().map(side).eq(other.sources.iter().map(side))
@@ -150,6 +189,7 @@ impl Impedances {
         let (n, h) = (model.nv(), problem.step);
         self.sources.clear();
         self.rates.clear();
+        self.rows.clear();
         self.actuated.clear();
         self.actuated.resize(n, false);
         self.bounds.clear();
@@ -173,7 +213,10 @@ impl Impedances {
             let target = start.command.targets.as_slice().get(position).copied().unwrap_or_default();
             let held = target.position.unwrap_or(self.targets[position]);
             let gravity = if joint.mimic.is_some() { 0.0 } else { data.gravity[scalar.dof] };
-            let source = scalar.actuator(&scene.actuators()[position], &target, held, gravity, position, problem);
+            let (actuator, before) = (&scene.actuators()[position], problem.rows.len());
+            let source = scalar.actuator(actuator, &target, held, gravity, position, problem);
+            let row = (problem.rows.len() > before).then_some(before);
+            self.rows.push((row, actuator.gravity_compensation && joint.mimic.is_none()));
             self.actuated[scalar.dof] |= matches!(source, EffortSource::Impedance { .. });
             self.sources.push(source);
             self.rates.push((scalar.dof, scalar.ratio));
@@ -189,6 +232,7 @@ impl Impedances {
         }
         self.add_damping(model, problem);
         self.add_weights(model, data, problem);
+        self.find_followers(scene);
         self.add_inertia(model, inertia, data, problem);
     }
 
@@ -211,6 +255,52 @@ impl Impedances {
         for (dof, stiffness) in weights.iter().enumerate() {
             problem.quadratic[dof * n + dof] += h * h * stiffness;
         }
+    }
+
+    /// Finds the joints whose weights are those of the end of the step: joints of closures, and those with
+    /// the
+    /// stiffness of an actuator or a spring.
+    fn find_followers(&mut self, scene: &Scene) {
+        let Self { weights, follows, .. } = self;
+        let (joints, closes) = (scene.model().joints(), !scene.closures().is_empty());
+        follows.clear();
+        follows.resize(weights.len(), false);
+        for (index, actuator) in scene.joints().iter().zip(scene.actuators()) {
+            let joint = &joints[*index];
+            follows[joint.v_start] |= closes || actuator.stiffness > 0.0 || joint.spring.stiffness > 0.0;
+        }
+    }
+
+    /// Whether the weight is that of the end of the step, by degree of freedom.
+    pub(super) fn follows(&self) -> &[bool] {
+        &self.follows
+    }
+
+    /// The actuators of this assembly.
+    pub(super) fn drives(&self) -> impl Iterator<Item = Drive> + '_ {
+        let each = self.sources.iter().zip(&self.rates).zip(&self.rows);
+        each.map(|((source, (dof, ratio)), (row, compensates))| {
+            let (at_rest, rate, limit) = match *source {
+                EffortSource::Impedance { at_rest, rate, limit, .. } => (at_rest, rate, limit),
+                EffortSource::Constant { at_rest, limit } => (at_rest, 0.0, limit),
+            };
+            let (dof, ratio, row, compensates) = (*dof, *ratio, *row, *compensates);
+            Drive { dof, ratio, at_rest, rate, limit, row, compensates }
+        })
+    }
+
+    /// Adds what `changes` of gravity, by degree of freedom, add to the efforts that compensate it.
+    pub(super) fn compensate(&mut self, changes: &[f64]) {
+        let each = self.sources.iter_mut().zip(&self.rates).zip(&self.rows);
+        for ((source, (dof, _)), _) in each.filter(|(_, (_, compensates))| *compensates) {
+            let (EffortSource::Impedance { at_rest, .. } | EffortSource::Constant { at_rest, .. }) = source;
+            *at_rest -= changes[*dof];
+        }
+    }
+
+    /// The stiffness of the weights in Q, by degree of freedom [N/m] or [N m/rad].
+    pub(super) fn weights(&self) -> &[f64] {
+        &self.weights
     }
 
     /// Adds M_u times the scale of each tree.
@@ -285,7 +375,7 @@ impl Impedances {
     pub(super) fn efforts(&self, v: &[f64], efforts: &mut Vec<f64>) {
         efforts.clear();
         efforts.extend(self.sources.iter().map(|source| match source {
-            EffortSource::Constant { effort, .. } => *effort,
+            EffortSource::Constant { at_rest, limit } => at_rest.clamp(-limit, *limit),
             EffortSource::Impedance { joint, at_rest, rate, limit } => {
                 let (dof, ratio) = self.rates[*joint];
                 (at_rest - rate * ratio * v[dof]).clamp(-limit, *limit)
@@ -315,10 +405,8 @@ impl ScalarJoint<'_> {
             (actuator.damping, actuator.damping * target.velocity.unwrap_or(0.0) + forward)
         };
         if rate == 0.0 {
-            let effort = at_rest.clamp(-limit, limit);
-            problem.linear[self.dof] += h * self.ratio * effort;
-            let held_at = i8::from(at_rest > limit) - i8::from(at_rest < -limit);
-            return EffortSource::Constant { effort, held_at };
+            problem.linear[self.dof] += h * self.ratio * at_rest.clamp(-limit, limit);
+            return EffortSource::Constant { at_rest, limit };
         }
         if limit.is_finite() {
             problem.rows.push(BoxRow {

@@ -84,7 +84,7 @@ impl QuasistaticStep {
     }
 
     /// Removes the hold between linearisations, or restores it.
-    fn hold(&mut self, holds: bool) {
+    pub(super) fn hold(&mut self, holds: bool) {
         if self.holds == holds || self.proximal.is_empty() {
             return;
         }

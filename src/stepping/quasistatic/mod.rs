@@ -16,8 +16,12 @@ mod rollout;
 mod sample_point;
 mod slopes;
 mod smoothed;
+mod spent;
 mod step;
 mod support;
+mod weight_model;
+mod weight_slopes;
+mod weights;
 mod wrenches;
 
 pub use derivative_error::DerivativeError;

@@ -6,6 +6,7 @@
 //! the square of a part's turn.
 
 use super::failure::{Failure, PartStart, explain, name_of_tree};
+use super::spent::Spent;
 use super::step::QuasistaticStep;
 use crate::contact::FaceFriction;
 use crate::math::Index;
@@ -30,7 +31,9 @@ impl QuasistaticStep {
     /// further where they do not settle. Each part is a shorter step, and the command goes in equal changes
     /// from the last command to the new one. The forces are those of the last part. If the step does not
     /// settle with friction that is spread over the faces, as under a tool that is pressed and turned,
-    /// friction acts at their centroids in this step.
+    /// friction acts at their centroids in this step. If it does not settle with the loads of joints at its
+    /// end,
+    /// those of its start act.
     pub(in crate::stepping) fn step(
         &mut self,
         input: &StepInput<'_>,
@@ -40,11 +43,44 @@ impl QuasistaticStep {
             return self.step_smoothed(input, result);
         }
         let began = input.now();
+        self.start_counts();
+        self.solver.keep();
+        let taken = self.take_step(input, result);
+        let (solved, parts, centroids) = self.or_behind(taken, |step| step.take_step(input, result))?;
+        self.stop_times(input.now() - began);
+        self.finish(input, (parts, centroids), &solved, result);
+        Ok(())
+    }
+
+    /// Takes a step that failed with the loads of its end again with those of its start, if the two differ.
+    pub(super) fn or_behind<T, E>(
+        &mut self,
+        taken: Result<T, E>,
+        again: impl FnOnce(&mut Self) -> Result<T, E>,
+    ) -> Result<T, E> {
+        if taken.is_ok() || !(self.spent.any || self.solver.was_softened()) {
+            return taken;
+        }
+        self.spent = Spent::default();
+        self.solver.restore();
+        self.weights.is_behind = true;
+        let taken = again(self);
+        self.weights.is_behind = false;
+        self.solver.keep();
+        taken
+    }
+
+    /// Returns the report of the last part, the number of parts, and whether friction acts at centroids
+    /// although it should be spread.
+    fn take_step(
+        &mut self,
+        input: &StepInput<'_>,
+        result: &mut StepResult,
+    ) -> Result<(QuasistaticReport, u32, bool), StepError> {
         let face_friction = input.settings.face_friction;
         let at_centroids = CommonSettings { face_friction: FaceFriction::Centroid, ..*input.settings };
         let at_centroids = StepInput { settings: &at_centroids, ..*input };
         let mut input = input;
-        self.start_counts();
         let mut parts = 1;
         let (solved, taken) = loop {
             self.parts = parts;
@@ -68,7 +104,7 @@ impl QuasistaticStep {
                         continue;
                     }
                     let next = 2 * parts;
-                    let last = next > PARTS_MAX || u64::from(next) > input.settings.step_ns;
+                    let last = next > PARTS_MAX || u64::from(next) > input.settings.step_ns || self.spent.is_over();
                     if last || is_final {
                         let free = self.free_body(input, &failure);
                         let error = explain(failure, input, self.parts.max(parts));
@@ -81,10 +117,7 @@ impl QuasistaticStep {
                 }
             }
         };
-        self.stop_times(input.now() - began);
-        let centroids = input.settings.face_friction != face_friction;
-        self.finish(input, (taken, centroids), &solved, result);
-        Ok(())
+        Ok((solved, taken, input.settings.face_friction != face_friction))
     }
 
     /// In steps without inertia, the body without an actuator that `failure` concerns: it moves until
@@ -104,7 +137,7 @@ impl QuasistaticStep {
             Failure::Path(mistake) => (Some(mistake.pair), None),
             Failure::Friction { pair, .. } => (*pair, None),
             Failure::Surface { pair, .. } => (Some(*pair), None),
-            Failure::Balance { dof, .. } => (None, Some(*dof)),
+            Failure::Balance { dof, .. } | Failure::Weights { dof, .. } => (None, Some(*dof)),
             Failure::Solver(_) => match self.solver.worst()? {
                 ProblemPart::Velocity(dof) => (None, Some(dof)),
                 part => (self.pair_of(part), None),
@@ -153,8 +186,9 @@ impl QuasistaticStep {
             if let Some(failure) = failed.take() {
                 let half = size / 2;
                 let is_local = size < largest || largest <= UNITS / PARTS_MAX || failure.is_of_path();
-                let is_local = is_local && !matches!(failure, Failure::Final(_));
-                let divides = is_local && failures < FAILURES_MAX;
+                // Arms sag by their weights, not by the command: shorter parts do not help.
+                let is_local = is_local && !matches!(failure, Failure::Final(_) | Failure::Weights { .. });
+                let divides = is_local && failures < FAILURES_MAX && !self.spent.is_over();
                 if !divides || half == 0 || end(at + half) == end(at) {
                     return Err(failure);
                 }

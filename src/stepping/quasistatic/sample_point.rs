@@ -3,9 +3,10 @@
 use super::handle::{Handle, move_command, restore_command};
 use super::impedances::{Impedances, InertiaLaw};
 use super::step::QuasistaticStep;
+use super::weight_model::{Loads, Motion};
 use super::wrenches::pair_impulses;
 use crate::math::dense::dot;
-use crate::math::{SpatialForce, Vector3};
+use crate::math::{SpatialForce, Vector3, Vector6};
 use crate::multibody::{Data, Model, State, bias, integrate, mass_matrix, positions};
 use crate::solvers::quasistatic::{ProblemDirection, QuasistaticProblem};
 use crate::stepping::command::{JointCommand, JointTarget};
@@ -42,7 +43,17 @@ pub(super) struct SamplePoint {
     pub(super) problem: QuasistaticProblem,
     pub(super) external: ExternalWrenches,
     pub(super) direction: Vec<f64>,
+    /// Loads at the end of the step and at its start, and memory for them.
+    pub(super) loads: Loads,
+    pub(super) loads_at_start: Loads,
+    pub(super) columns: Vec<Vector6>,
+    pub(super) q_end: Vec<f64>,
+    pub(super) end: Data,
 }
+
+/// The velocities with which the middle of a step was found and their change along a column, and those with
+/// which the weights of its end were found.
+pub(super) type FoundWith<'a> = (Option<(&'a [f64], &'a [f64])>, Option<&'a [f64]>);
 
 impl SamplePoint {
     /// Copies the command, with the held position for each joint without a position command.
@@ -56,7 +67,8 @@ impl SamplePoint {
     }
 
     /// Moves by `increment` along a column, and assembles everything but contacts. `middle` holds the
-    /// velocities with which the middle was found, and their change along the column.
+    /// velocities with which the middle was found, and their change along the column, and `end` those with
+    /// which the weights of the end were found.
     pub(super) fn move_along(
         &mut self,
         input: &StepInput<'_>,
@@ -64,7 +76,7 @@ impl SamplePoint {
         impedances: &Impedances,
         (column, increment): (usize, f64),
         handles: &[Handle],
-        middle: Option<(&[f64], &[f64])>,
+        (middle, end): FoundWith<'_>,
     ) {
         let (scene, h) = (input.scene, input.settings.step());
         let model = scene.model();
@@ -84,16 +96,21 @@ impl SamplePoint {
         let before = joint.and_then(|joint| move_command(&mut self.command, joint, handles, increment));
         self.external.project(model, &self.start);
         let external = self.external.generalized();
-        let start = StepStart {
-            initial: input.start.initial,
-            state: &self.state,
-            command: &self.command,
-            external,
-            ..input.start
-        };
+        let start = StepStart { external, ..start_of(input, &self.state, &self.command) };
         let stiction = input.settings.stiction_tolerance;
         let inertia = InertiaLaw { kind: options.inertia, parts: 1 };
         self.impedances.assemble(scene, inertia, stiction, &start, &self.start, &mut self.problem);
+        if let Some(v) = end {
+            self.take_loads_of_end(input, v);
+            let start = StepStart { external: &self.loads.external, ..start_of(input, &self.state, &self.command) };
+            self.problem.reset(n, h);
+            self.impedances.clone_from(impedances);
+            self.impedances.assemble(scene, inertia, stiction, &start, &self.start, &mut self.problem);
+            // The stiffness of weights in Q has no effect on these joints.
+            let stiffness = self.impedances.follows().iter().zip(self.impedances.weights());
+            let each = self.problem.linear.iter_mut().zip(v).zip(stiffness);
+            each.filter(|(_, (follows, _))| **follows).for_each(|((b, v), (_, k))| *b += h * h * k * v);
+        }
         restore_command(&mut self.command, joint, before);
         if let Some((v, dv)) = middle {
             for ((moved, v), dv) in self.direction.iter_mut().zip(v).zip(dv) {
@@ -102,6 +119,19 @@ impl SamplePoint {
             integrate(model, &mut self.state.q, &self.direction, 0.5 * h);
         }
         positions(model, &self.state.q, &mut self.middle);
+    }
+
+    /// Replaces the loads of joints with a stiffness by those at the end of the velocities `v`.
+    fn take_loads_of_end(&mut self, input: &StepInput<'_>, v: &[f64]) {
+        let (model, h) = (input.scene.model(), input.settings.step());
+        let Self { loads, loads_at_start, columns, q_end, end, state, start, impedances, external, .. } = self;
+        loads_at_start.gravity.clone_from(&start.gravity);
+        loads_at_start.external.clear();
+        loads_at_start.external.extend_from_slice(external.generalized());
+        q_end.clone_from(&state.q);
+        let motion = Motion { model, q: &state.q, wrenches: input.start.wrenches, h };
+        loads.at_end(motion, (v, impedances.follows()), loads_at_start, (q_end, end, columns));
+        start.gravity.copy_from_slice(&loads.gravity);
     }
 
     /// Finds the contact points that correspond to those of `step`, where they are now. With `exact`, returns
@@ -167,6 +197,11 @@ impl SamplePoint {
         sample.targets.clear();
         sample.targets.extend(problem.rows.iter().map(|row| row.target));
     }
+}
+
+/// The start of a step from another state with another command.
+fn start_of<'a>(input: &StepInput<'a>, state: &'a State, command: &'a JointCommand) -> StepStart<'a> {
+    StepStart { state, command, ..input.start }
 }
 
 /// The direction from sample `b` to sample `a`, which are `width` apart.

@@ -9,9 +9,11 @@
 
 use super::failure::{Failure, PartStart, explain_solver, name_of_tree};
 use super::field_trial::{Acceleration, Trial};
-use super::impedances::{Impedances, InertiaLaw};
+use super::impedances::Impedances;
 use super::inertia::InertialForces;
+use super::spent::{Spent, WEIGHTS_SETTLED};
 use super::support::{Support, concerns};
+use super::weight_model::WeightModel;
 use crate::geometry::{ContactSurface, PointContacts};
 use crate::math::dense::dot;
 use crate::math::{ByteReader, ByteWriter, BytesError, Vector3};
@@ -50,6 +52,9 @@ const SETTLED: f64 = 1e-8;
 const SHARPER: f64 = 1e-2;
 /// Solves do not reach smaller tolerances than this [m/s] or [-], because of rounding.
 const SHARPEST: f64 = 1e-12;
+/// Changes of friction below this are rounding, relative to the largest [-]: contact points of 1e8 N/m turn a
+/// rounding of 1e-16 m/s in steps of 0.1 s into 1e-9 N.
+const FRICTION_ROUNDING: f64 = 1e-9;
 /// The fraction of the largest force by which the forces of a step may miss their balance [-].
 const BALANCE: f64 = 4e-7;
 /// A difference from balance below this is rounding, in N or N m.
@@ -88,6 +93,7 @@ pub(in crate::stepping) struct QuasistaticStep {
     /// Whether there is a pair with a pressure field.
     pub(super) has_fields: bool,
     iterations: u32,
+    solves: u32,
     fallbacks: u32,
     times: StepTimes,
     /// The start of a part of a step.
@@ -99,8 +105,20 @@ pub(in crate::stepping) struct QuasistaticStep {
     pub(super) turn_min: f64,
     /// The change that the last [`QuasistaticStep::move_middle`] found.
     pub(super) turned: f64,
-    /// The end of the step, where loop closures must be closed.
+    /// The end of the step, where loop closures must be closed and weights act.
     pub(super) closed: Data,
+    /// The loads of joints with a stiffness at the end of the step.
+    pub(super) weights: WeightModel,
+    /// Memory for the poses and the motion on the way there.
+    pub(super) scratch: Data,
+    pub(super) way: Vec<f64>,
+    /// The velocity whose load the last model missed most, and the error, if loads have not settled.
+    pub(super) unweighed: Option<(usize, f64)>,
+    pub(super) weights_settled: f64,
+    pub(super) spent: Spent,
+    /// The velocity along which the load at the end differs most from the one that acted, and the difference,
+    /// in a step that settled with the loads of its start only.
+    pub(super) behind: Option<(usize, f64)>,
     /// The weight of the barrier of smoothed steps \[J\]; `None` in exact ones.
     pub(super) smoothing: Option<f64>,
     /// The number of parts in which the step is taken. It multiplies [`PROXIMAL_RATE`], so that parts hold
@@ -131,6 +149,7 @@ impl QuasistaticStep {
             holds: false,
             has_fields: scene.contact_pairs().iter().any(|pair| pair.kind == ContactKind::PressureField),
             iterations: 0,
+            solves: 0,
             fallbacks: 0,
             times: StepTimes::default(),
             part: PartStart::default(),
@@ -139,6 +158,13 @@ impl QuasistaticStep {
             turn_min: if scene.closures().is_empty() { TURN_MIN } else { TURN_MIN_CLOSED },
             turned: 0.0,
             closed: Data::new(model),
+            weights: WeightModel::default(),
+            scratch: Data::new(model),
+            way: vec![0.0; model.nv()],
+            unweighed: None,
+            weights_settled: WEIGHTS_SETTLED,
+            spent: Spent::default(),
+            behind: None,
             smoothing: None,
             parts: 1,
         }
@@ -151,6 +177,7 @@ impl QuasistaticStep {
         solver.tolerance = sharper(solver.tolerance);
         solver.friction_tolerance = sharper(solver.friction_tolerance);
         self.settled = SHARPER * SETTLED;
+        self.weights_settled = SHARPER * WEIGHTS_SETTLED;
     }
 
     /// Leaves out pressure fields from now on: for steps in which none touches.
@@ -195,6 +222,13 @@ impl QuasistaticStep {
         input: &StepInput<'_>,
         result: &mut StepResult,
     ) -> Result<QuasistaticReport, Failure> {
+        self.spent.start_part();
+        let attempted = self.attempt_part(input, result);
+        self.spent.end_part(attempted.is_err());
+        attempted
+    }
+
+    fn attempt_part(&mut self, input: &StepInput<'_>, result: &mut StepResult) -> Result<QuasistaticReport, Failure> {
         let solved = self.solve_part(input, &mut result.state.v)?;
         self.check_balance(&solved)?;
         self.check_support(input)?;
@@ -217,6 +251,10 @@ impl QuasistaticStep {
             self.check_fields(input, v, &trial)?;
         }
         self.check_closures()?;
+        if self.weights.is_behind {
+            self.find_behind(input, v);
+        }
+        self.compensate_at_end();
         self.check_friction(&solved, options)?;
         Ok(solved)
     }
@@ -229,8 +267,8 @@ impl QuasistaticStep {
         options: &QuasistaticStepping,
         v: &mut [f64],
         trial: &mut Trial,
-    ) -> Result<QuasistaticReport, StepError> {
-        let mut solved = self.solve(input, options, v)?;
+    ) -> Result<QuasistaticReport, Failure> {
+        let mut solved = self.solve_weighed(input, options, v)?;
         for _ in 0..MIDPOINTS_MAX {
             let moved = self.move_middle(input, v);
             if self.has_fields {
@@ -239,7 +277,7 @@ impl QuasistaticStep {
             if !moved {
                 break;
             }
-            solved = self.solve(input, options, v)?;
+            solved = self.solve_weighed(input, options, v)?;
         }
         for round in 0..LINEARIZATIONS_MAX {
             let closed = self.close(input, v, round);
@@ -247,7 +285,7 @@ impl QuasistaticStep {
             if settled && (closed || round >= CLOSING_ROUNDS_MAX) {
                 break;
             }
-            solved = self.solve(input, options, v)?;
+            solved = self.solve_weighed(input, options, v)?;
         }
         Ok(solved)
     }
@@ -263,10 +301,11 @@ impl QuasistaticStep {
     ) {
         // Impulses of the last part are forces over the whole step.
         let share = input.settings.step() / self.problem.step;
-        let StepResult { state, efforts, inertial: largest, times, .. } = result;
+        let StepResult { state, efforts, inertial: largest, behind, times, .. } = result;
         self.contacts.gather(self.solver.contact_impulses(), self.solver.patch_impulses(), share);
         self.impedances.keep(input.start.command.targets.as_slice());
         self.impedances.efforts(&state.v, efforts);
+        *behind = self.behind;
         let Self { impedances, inertial, problem, solver, start, .. } = self;
         let scaled = (impedances.actuated(), impedances.inertia_scales());
         *largest = inertial.largest(input.scene.model(), start, scaled, problem, solver, &state.v);
@@ -282,7 +321,8 @@ impl QuasistaticStep {
             friction_error: 0.0,
             friction_at_centroids: at_centroids && self.has_fields,
             parts,
-            solves: 0,
+            solves: self.solves,
+            loads_behind: self.behind.map_or(0.0, |(_, miss)| miss),
             inertial_share: result.inertial.share,
             faces: self.contacts.faces,
             faces_dropped: self.contacts.faces_dropped,
@@ -295,7 +335,7 @@ impl QuasistaticStep {
         solved: &QuasistaticReport,
         options: &QuasistaticStepping,
     ) -> Result<(), Failure> {
-        if solved.friction_change <= options.solver.friction_tolerance {
+        if solved.friction_change <= options.solver.friction_tolerance.max(FRICTION_ROUNDING) {
             return Ok(());
         }
         let (part, impulse) = self.solver.unsettled_friction().unwrap_or((ProblemPart::Velocity(0), 0.0));
@@ -365,7 +405,8 @@ impl QuasistaticStep {
     /// Starts the counts and times of a step.
     pub(super) fn start_counts(&mut self) {
         self.times = StepTimes::default();
-        (self.iterations, self.fallbacks) = (0, 0);
+        (self.iterations, self.solves, self.fallbacks) = (0, 0, 0);
+        (self.spent, self.behind) = (Spent::default(), None);
     }
     /// Attributes the rest of the time `took` \[s\] to the contact searches, which alternate with solves.
     pub(super) fn stop_times(&mut self, took: f64) {
@@ -383,10 +424,7 @@ impl QuasistaticStep {
         positions(model, &start.state.q, &mut self.middle);
         mass_matrix(model, &mut self.start);
         bias(model, &mut self.start);
-        self.problem.reset(model.nv(), h);
-        let Self { impedances, problem, .. } = self;
-        let inertia = InertiaLaw { kind: options.inertia, parts: self.parts };
-        impedances.assemble(scene, inertia, settings.stiction_tolerance, start, &self.start, problem);
+        self.start_weights(input, options);
         self.support.start(model, self.impedances.actuated(), &self.problem);
         if self.has_fields {
             self.hold_between_linearizations(scene, options.inertia);
@@ -424,6 +462,7 @@ impl QuasistaticStep {
                 }
             }
             let began = input.now();
+            self.solves += 1;
             let solved = match self.smoothing {
                 None => self.solver.solve(&mut self.problem, v, &options.solver),
                 Some(kappa) => self.solver.step_smoothed(&mut self.problem, v, kappa, &options.solver),

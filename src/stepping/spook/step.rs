@@ -138,6 +138,7 @@ impl SpookStep {
             friction_rounds,
             parts: 1,
             solves: 0,
+            loads_behind: 0.0,
             inertial_share: 0.0,
             friction_at_centroids: false,
             friction_error: 0.0,

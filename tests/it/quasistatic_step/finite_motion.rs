@@ -1,13 +1,119 @@
-//! Steps in which bodies move far: planes only where faces are, turntables, and hands that turn.
+//! Steps in which bodies move far: weights of the end, planes only where faces are, turntables, and hands
+//! that
+//! turn.
 
 use isobar::geometry::Shape;
 use isobar::math::{BodyIndex, Matrix3, SpatialInertia, Vector3};
-use isobar::multibody::{JointKind, JointLimits, JointSpec};
+use isobar::multibody::{self, Data, JointKind, JointLimits, JointSpec, Mimic, energy};
 use isobar::scene::SceneBuilder;
-use isobar::stepping::UnactuatedInertia;
+use isobar::stepping::{Snapshot, UnactuatedInertia};
 
 use super::{add_box, add_finger, add_ground, positions, rigid, simulate, spring};
-use crate::worlds::{GRAVITY, at, quasistatic};
+use crate::worlds::{GRAVITY, at, compliant, quasistatic};
+
+fn add_link(builder: &mut SceneBuilder, name: &str, parent: BodyIndex, x: f64, mass: f64) -> BodyIndex {
+    let inertia =
+        SpatialInertia::from_central(mass, &Vector3::new(0.2, 0.0, 0.0), &Matrix3::from_diagonal_element(0.01));
+    let link = builder.add_body(name, inertia);
+    let spec = JointSpec {
+        axis_F: -Vector3::y(),
+        X_PF: at(x, 0.0, 0.0),
+        limits: JointLimits::NONE,
+        ..JointSpec::new(&format!("{name}_joint"), parent, link, JointKind::Revolute)
+    };
+    let joint = builder.add_joint(spec).expect("a joint");
+    builder.set_actuator(joint, spring(500.0, f64::INFINITY));
+    link
+}
+
+/// The actuators of an arm of two links carry the weights of the pose in which a step ends.
+#[test]
+fn an_arm_carries_its_weight_at_the_end_of_a_step() {
+    for step in [0.01, 0.1, 0.4] {
+        let mut builder = SceneBuilder::new();
+        let upper = add_link(&mut builder, "upper", BodyIndex::WORLD, 0.0, 1.0);
+        add_link(&mut builder, "lower", upper, 0.4, 0.5);
+        let settings = quasistatic(step, UnactuatedInertia::DRAG);
+        let mut simulation = simulate(builder, Vector3::new(0.0, 0.0, -GRAVITY), settings, &[]);
+        let mut snapshot = Snapshot::default();
+        for number in 1..=10 {
+            let goal = 0.3 - step * f64::from(number);
+            simulation.step(&positions(&[goal, -goal])).expect("a step");
+            simulation.snapshot_into(&mut snapshot);
+            let q = &simulation.state().q;
+            let lower = 0.5 * GRAVITY * 0.2 * (q[0] + q[1]).cos();
+            let upper = GRAVITY * q[0].cos() * (0.2 + 0.5 * 0.4) + lower;
+            for (effort, weight) in snapshot.joint_effort.as_slice().iter().zip([upper, lower]) {
+                assert!((effort - weight).abs() < 1e-5 * upper.abs().max(1.0), "{step}: {effort} N m for {weight}");
+            }
+        }
+    }
+}
+
+/// A heavy arm with a slider on its link and a link that follows its first joint: the efforts are the slopes
+/// of the potential of the weights where the step ends, also with an effort limit and beside a soft ball.
+#[test]
+fn other_arms_carry_their_weights() {
+    for (step, soft) in [0.01, 0.1, 0.5].into_iter().flat_map(|step| [(step, false), (step, true)]) {
+        let (builder, ball) = heavy_arm(soft);
+        let settings = quasistatic(step, UnactuatedInertia::DRAG);
+        let at_rest: Vec<_> = ball.into_iter().map(|ball| (ball, Vector3::new(5.0, 0.0, 0.0499))).collect();
+        let mut simulation = simulate(builder, Vector3::z() * -GRAVITY, settings, &at_rest);
+        let mut snapshot = Snapshot::default();
+        for number in 1..=8 {
+            let goal = 1.2 * step * f64::from(number);
+            simulation.step(&positions(&[0.5 - goal, 0.2 * goal, 0.0])).expect("a step");
+            simulation.snapshot_into(&mut snapshot);
+            let scene = simulation.scene().clone();
+            let q = &simulation.state().q;
+            let potential = |joint: usize, moved: f64| {
+                let (mut q, mut data) = (q.clone(), Data::new(scene.model()));
+                q[joint] += moved;
+                multibody::positions(scene.model(), &q, &mut data);
+                energy(scene.model(), &data, &simulation.state().v).potential
+            };
+            for joint in 0..2 {
+                let weight = (potential(joint, 1e-4) - potential(joint, -1e-4)) / 2e-4;
+                let effort = snapshot.joint_effort.as_slice()[joint];
+                assert!((effort - weight).abs() < 2e-5, "{step}, {soft}: joint {joint}: {effort} for {weight}");
+            }
+        }
+    }
+}
+
+/// The arm, and a soft ball on a ground far from it.
+fn heavy_arm(soft: bool) -> (SceneBuilder, Option<BodyIndex>) {
+    let mut builder = SceneBuilder::new();
+    let boom = add_link(&mut builder, "boom", BodyIndex::WORLD, 0.0, 8.0);
+    let inertia = SpatialInertia::from_central(2.0, &Vector3::zeros(), &Matrix3::from_diagonal_element(0.01));
+    let carriage = builder.add_body("carriage", inertia);
+    let spec = JointSpec {
+        axis_F: Vector3::x(),
+        limits: JointLimits::NONE,
+        ..JointSpec::new("carriage_joint", boom, carriage, JointKind::Prismatic)
+    };
+    let joint = builder.add_joint(spec).expect("a joint");
+    builder.set_actuator(joint, spring(2000.0, 400.0));
+    let inertia =
+        SpatialInertia::from_central(1.5, &Vector3::new(0.0, 0.0, 0.1), &Matrix3::from_diagonal_element(0.01));
+    let follower = builder.add_body("follower", inertia);
+    let spec = JointSpec {
+        axis_F: Vector3::y(),
+        limits: JointLimits::NONE,
+        mimic: Some(Mimic { joint: "boom_joint".to_owned(), multiplier: -0.7, offset: 0.2 }),
+        ..JointSpec::new("follower_joint", carriage, follower, JointKind::Revolute)
+    };
+    builder.add_joint(spec).expect("a joint");
+    let ball = soft.then(|| {
+        add_ground(&mut builder, &rigid(0.5));
+        let inertia = SpatialInertia::from_central(0.2, &Vector3::zeros(), &Matrix3::from_diagonal_element(2e-4));
+        let ball = builder.add_body("ball", inertia);
+        let shape = Shape::Sphere { radius: 0.05 };
+        builder.add_geometry(ball, "ball", at(0.0, 0.0, 0.0), shape, &compliant(1e6, 0.0, 0.5)).expect("a ball");
+        ball
+    });
+    (builder, ball)
+}
 
 /// A ball falls past a cube at a distance, to the ground below, and keeps its place.
 #[test]
