@@ -76,6 +76,7 @@ pub(super) struct Passage<'a> {
     travel: f64,
     /// The overlap of geometries that pass each other \[m\].
     limit: f64,
+    is_convex: bool,
     /// Whether a plane may hold them: convex geometries of bodies that are free or do not move.
     is_held: bool,
 }
@@ -118,7 +119,7 @@ impl<'a> Passage<'a> {
             from == to || scene.model().is_free(geometry.body)
         };
         let is_held = is_convex && geometries.iter().zip(&bodies).all(is_known);
-        Some(Self { scene, pair, geometries, bodies, travel, limit, is_held })
+        Some(Self { scene, pair, geometries, bodies, travel, limit, is_convex, is_held })
     }
 
     /// The poses of the geometries after a fraction of the step.
@@ -141,19 +142,28 @@ impl<'a> Passage<'a> {
         pairs.points(index).phi.iter().fold(0.0, |depth, phi| depth.max(-phi))
     }
 
+    /// Whether a plane across the normal `n` of their contact shows that the geometries overlap by at most
+    /// `depth` at the poses `X_WG`.
+    fn is_shallow(&self, X_WG: &Poses, n: Option<Vector3>, depth: f64) -> bool {
+        self.is_convex && n.is_some_and(|n| self.separation(X_WG, &n) >= -depth)
+    }
+
     /// Whether the geometries pass each other. `known` is the plane that the problem of the solve already
-    /// contains.
-    pub(super) fn find(&self, pairs: &mut Pairs, known: Option<Barrier>) -> Option<Passing> {
+    /// contains, `normal` one of its normals of the pair, which spares most searches [-, world].
+    pub(super) fn find(&self, pairs: &mut Pairs, known: Option<Barrier>, normal: Option<Vector3>) -> Option<Passing> {
         let (start, end) = (self.at(0.0), self.at(1.0));
+        let thickness = thickness_of_pair(self.geometries[0], self.geometries[1]);
+        let count = (self.travel / (LOOK_PART * thickness)).ceil().clamp(1.0, LOOKS_MAX) as u32;
+        let part = |number: u32| f64::from(number) / f64::from(count);
+        if (1..=count).all(|number| self.is_shallow(&self.at(part(number)), normal, self.limit)) {
+            return None;
+        }
         let at_start = self.depth(pairs, &start);
         let deep = self.limit.max(at_start + DEEPER * self.limit);
         let passes = |barrier: &Barrier| self.separation(&end, &barrier.normal_W(&end)) < -deep;
         if known.is_some_and(|barrier| !passes(&barrier)) {
             return None;
         }
-        let thickness = thickness_of_pair(self.geometries[0], self.geometries[1]);
-        let count = (self.travel / (LOOK_PART * thickness)).ceil().clamp(1.0, LOOKS_MAX) as u32;
-        let part = |number: u32| f64::from(number) / f64::from(count);
         let number = (1..=count).find(|number| self.depth(pairs, &self.at(part(*number))) > deep)?;
         if let Some(barrier) = known {
             return Some(Passing::Of(barrier));

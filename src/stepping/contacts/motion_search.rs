@@ -254,8 +254,9 @@ impl MotionSearch {
         }
         let known = search.and_then(|search| search.barrier);
         let passage = Passage::of(solved.pairs, (scene, data, path), (index, pair), motion);
-        let passing =
-            passage.and_then(|passage| solved.pairs.with_spare_memory(index, |pairs| passage.find(pairs, known)));
+        let normal = solved.pairs.points(index).normal.first().copied();
+        let passing = passage
+            .and_then(|passage| solved.pairs.with_spare_memory(index, |pairs| passage.find(pairs, known, normal)));
         match passing {
             Some(Passing::Of(barrier)) => self.passing = Some(barrier),
             None if known.is_some() => return None,
