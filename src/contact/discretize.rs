@@ -448,9 +448,9 @@ pub fn push_faces_held(
     push_each(surface, p_WC, friction, kept, capped, block, PatchBlock::push_face)
 }
 
-/// The largest energy with which the springs of a patch may begin a `step` \[s\], after the energy `before` at
-/// the end of the previous one \[J\]; infinite if the step resolves the contact. `stiffness` [N/m] is their sum,
-/// `fall` as in [`Hold`].
+/// The largest energy with which the springs of a patch may begin a `step` \[s\], after the energy `before`
+/// at the end of the previous one \[J\]; infinite if the step resolves the contact. `stiffness` [N/m] is
+/// their sum, `fall` as in [`Hold`].
 pub fn energy_max(before: f64, stiffness: f64, inverse_mass: f64, (step, fall): (f64, f64)) -> f64 {
     let ratio = step * step * stiffness * inverse_mass;
     if ratio <= 1.0 {

@@ -49,7 +49,7 @@ struct Solved {
     wrong: FrictionError,
 }
 
-/// What the solves of a step are for.
+/// The purpose of the solves of a step.
 #[derive(Clone, Copy, PartialEq)]
 enum Search {
     /// The usual solves, until their motion reaches no further contact.

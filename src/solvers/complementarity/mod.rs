@@ -18,7 +18,7 @@ mod tangent_set;
 
 pub use contact_problem::{ComplementarityProblem, FrictionPair};
 pub use direct::{DirectReport, DirectSolver, DirectStatus};
-pub use patch_rows::{FaceRows, FrictionPoint, PatchInput, TangentInput, Tangents, net_impulse};
+pub use patch_rows::{FaceRows, FrictionPoint, LANDING, PatchInput, TangentInput, Tangents, net_impulse};
 pub use problem::{MixedProblem, Row};
 pub use settings::{ComplementaritySettings, ComplementaritySolver, FrictionFrame, FrictionLaw, RefusedSettings};
 pub use solver::{ComplementarityReport, ContactSolver};

@@ -15,6 +15,8 @@ const MOBILITY_LEAST: f64 = 1e-9;
 /// The relaxation time of a stiff contact is at least this many steps: with less, a body that lands between
 /// two steps would be thrown back with more energy than it had. [-]
 const STIFF_RELAXATION: f64 = 2.0;
+/// The share of its speed with which a body that lands on a stiff contact moves on in the next step [-].
+pub const LANDING: f64 = 1.0 / (1.0 + 4.0 * STIFF_RELAXATION);
 
 /// The friction of a face that resists spin with the arm rho acts at this many points around its centroid.
 /// Three have the same second moment in every direction.

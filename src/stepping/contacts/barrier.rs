@@ -93,12 +93,12 @@ impl Barrier {
 
 impl<'a> Passage<'a> {
     /// The passage of a pair from the poses in `start` along a `motion`; `None` if the motion is too short,
-    /// or if a stated stiffness permits deep overlaps.
+    /// or if a stated stiffness permits deep overlaps. A `landing` may overlap by this much more \[m\].
     pub(super) fn of(
         pairs: &Pairs,
         (scene, start, path): (&'a Scene, &Data, &FreePath<'_>),
         pair: (usize, &'a ContactPair),
-        motion: &mut FreePathPoses,
+        (motion, landing): (&mut FreePathPoses, f64),
     ) -> Option<Self> {
         let geometries = [pair.1.A, pair.1.B].map(|index| &scene.geometries()[index]);
         let [a, b] = geometries.map(smallest_extent);
@@ -108,6 +108,7 @@ impl<'a> Passage<'a> {
         if !is_convex {
             limit = limit.min(MESH_PART * MESH_DEPTH * pairs.smaller_radius(pair.1, scene));
         }
+        limit += landing;
         let end = motion.at(path, 1.0);
         let travel = pairs.approach(pair.1, scene, start, end);
         let is_plane = !(a + b).is_finite();

@@ -4,7 +4,6 @@ use super::closures::fill_closure;
 use super::columns::RelativeColumns;
 use super::end_surfaces::{About, EndSurfaces, Unresolved};
 use super::expected::ExpectedMotion;
-use super::first_overlap::first_overlap;
 use super::free_path::{FreePath, FreePathPoses, parts};
 use super::input::ContactInput;
 use super::missed::{Missed, depth_max, thickness_of_pair, thinnest};
@@ -13,8 +12,7 @@ use super::pair_memory::Query;
 use super::pairs::{ActivePatch, Pairs, origins, poses};
 use super::sleep::Sleepers;
 use crate::contact::{
-    Discretized, Hold, PatchSize, PointLoad, approach_speed, patch_size, push_faces, push_faces_held,
-    push_faces_with_rims, push_points,
+    Discretized, Hold, PatchSize, approach_speed, patch_size, push_faces, push_faces_held, push_faces_with_rims,
 };
 use crate::math::{SpatialVelocity, Vector3};
 use crate::scene::{CollisionGeometry, ContactKind, ContactPair, Scene};
@@ -29,9 +27,6 @@ const RESOLVED: f64 = 0.5;
 /// Points are those at the end of free motion if the depth from turning would return as a speed above this
 /// [m/s].
 const TURNED_SPEED: f64 = 1e-5;
-/// Points at the end of free motion are used up to this depth, as a fraction of the thickness of the thinner
-/// geometry [-].
-const DEEP: f64 = 0.1;
 
 /// The contacts of all pairs of a scene, and their memory.
 #[derive(Clone, Debug, Default)]
@@ -40,15 +35,15 @@ pub(in crate::stepping) struct DynamicContacts {
     pub(super) active: Vec<ActivePatch>,
     /// For each active pair, the distance by which its bodies approach each other before they reach the poses
     /// of the surface \[m\]; `None` if these are the poses of the start.
-    approached: Vec<Option<f64>>,
+    pub(super) approached: Vec<Option<f64>>,
     /// For each active pair that may be compared with its end, what is known of it.
     pub(super) unresolved: Vec<Option<Unresolved>>,
     /// The patches of [`DynamicContacts::linear_about`].
     pub(super) linear_about: Vec<(u32, SpatialVelocity)>,
     pub(super) columns: RelativeColumns,
     pub(super) ahead: FreePathPoses,
-    expected: ExpectedMotion,
-    reached: MotionSearch,
+    pub(super) expected: ExpectedMotion,
+    pub(super) reached: MotionSearch,
     pub(super) ends: EndSurfaces,
     /// The pairs whose contacts several threads find before they are assembled.
     queries: Vec<(u32, Query)>,
@@ -105,6 +100,12 @@ impl DynamicContacts {
         self.reached.begin(pairs);
         self.ends.begin(pairs);
         self.first = true;
+    }
+
+    /// Lets rigid bodies that land move on by a `share` of their approach within the step, by the damping of
+    /// their contact law [-].
+    pub(in crate::stepping) fn land_with(&mut self, share: f64) {
+        self.reached.landing = share;
     }
 
     /// Keeps what a failed step must not change.
@@ -273,7 +274,7 @@ impl DynamicContacts {
     }
 
     /// Whether the points of a rigid pair are those at the end of free motion, because its bodies turn.
-    fn turns(&self, input: &ContactInput<'_>, path: &FreePath<'_>, pair: &ContactPair) -> bool {
+    pub(super) fn turns(&self, input: &ContactInput<'_>, path: &FreePath<'_>, pair: &ContactPair) -> bool {
         let ContactInput { scene, data, .. } = *input;
         let geometries = scene.geometries();
         let spin = |geometry: &CollisionGeometry| data.V_WB[geometry.body].w.norm_squared();
@@ -465,159 +466,5 @@ impl DynamicContacts {
             self.missed = Some(Missed { pair: index, travel, pressed: None, depth: f64::INFINITY });
         }
         found
-    }
-
-    /// Adds the points of a pair of rigid geometries that touch, or may touch before the step ends.
-    fn assemble_points(
-        &mut self,
-        input: &ContactInput<'_>,
-        index: usize,
-        pair: &ContactPair,
-        problem: &mut ContactProblem,
-    ) {
-        let ContactInput { scene, settings, data, .. } = *input;
-        let step = settings.step();
-        let impulse_before = self.pairs.take_point_impulse(index);
-        let usual = step * (self.pairs.speed_bound(pair) + step * ACCELERATION_BOUND);
-        if self.reached.searched(index).is_none() && self.pairs.is_far(index, pair, usual) {
-            return;
-        }
-        let detection = self.reached.point_detection(&self.pairs, input, (index, pair));
-        if impulse_before == 0.0
-            && self.reached.searched(index).is_none()
-            && self.expected.keeps_apart(&mut self.pairs, input, (index, pair), detection)
-        {
-            return;
-        }
-        let at_end = match self.reached.searched(index) {
-            Some(_) => None,
-            None => self.points_after_turn(input, (index, pair), detection),
-        };
-        let at_end = at_end.or_else(|| self.points_of_barrier(input, (index, pair)));
-        let at_end = at_end.or_else(|| self.points_of_first_touch(input, (index, pair), detection));
-        let (found, p_WBo) = match at_end {
-            Some(at_end) => at_end,
-            None => {
-                let found = self.pairs.find_points(index, pair, scene, detection);
-                if let Some(p_WC) = &found {
-                    input.columns_on_path(pair, p_WC, data, &mut self.columns);
-                }
-                (found, origins(scene, pair, data))
-            }
-        };
-        let Some(p_WC) = found else { return };
-        let points = self.pairs.points(index);
-        let (block, momentum_matrix) = problem.add_patch();
-        input.start_patch(pair, momentum_matrix, &self.columns, block);
-        let columns = &mut self.columns;
-        columns.factor_masses(momentum_matrix);
-        let translation = columns.mean_inverse_mass();
-        let inverse_mass = |p_CF: &Vector3, n: &Vector3| columns.inverse_mass(p_CF, n);
-        let load = PointLoad { step, inverse_mass: translation, impulse_before };
-        push_points(points, &p_WC, &pair.material, &load, inverse_mass, block);
-        self.faces += points.len() as u32;
-        self.active.push(ActivePatch { pair: index, p_WC, p_WBo });
-        self.approached.push(None);
-        self.unresolved.push(None);
-    }
-
-    /// The points of a rigid pair that the motion of a solve takes through each other, at its end: their mean
-    /// [m, world], and the origins of the bodies. `None` for other pairs.
-    fn points_of_barrier(
-        &mut self,
-        input: &ContactInput<'_>,
-        (index, pair): (usize, &ContactPair),
-    ) -> Option<(Option<Vector3>, [Vector3; 2])> {
-        let search = self.reached.searched(index)?;
-        let barrier = search.barrier?;
-        let path = input.motion.as_ref()?;
-        let motion = self.reached.motion(search);
-        let there = motion.at(path, 1.0);
-        let X_WG = poses(input.scene, pair, there);
-        let p_WC = self.pairs.set_barrier_points((index, pair), input.scene, &barrier, &X_WG)?;
-        let p_WBo = origins(input.scene, pair, there);
-        if !input.columns_on_path(pair, &p_WC, there, &mut self.columns) {
-            // The corners, and the places of the plane that they touch
-            let points = self.pairs.points(index);
-            let phi = points.phi.iter().sum::<f64>() / points.len() as f64;
-            let half = points.normal[0] * (0.5 * phi);
-            input.columns_apart(pair, (&(p_WC - half), &(p_WC + half)), there, &mut self.columns);
-        }
-        let V = motion.velocity(self.columns.columns());
-        self.pairs.take_back_distances(index, &p_WC, &V, path.step);
-        self.pairs.raise_distances(index, -barrier.depth_at_start());
-        Some((Some(p_WC), p_WBo))
-    }
-
-    /// The points of a rigid pair whose bodies turn past each other, at the poses at which they first
-    /// overlap: their mean [m, world], and the origins of the bodies. `None` if they do not
-    /// ([`first_overlap`]).
-    fn points_of_first_touch(
-        &mut self,
-        input: &ContactInput<'_>,
-        (index, pair): (usize, &ContactPair),
-        detection: f64,
-    ) -> Option<(Option<Vector3>, [Vector3; 2])> {
-        let ContactInput { scene, data, .. } = *input;
-        if detection <= thickness_of_pair(&scene.geometries()[pair.A], &scene.geometries()[pair.B]) {
-            return None;
-        }
-        let path = input.motion.as_ref()?;
-        let motion = match self.reached.searched(index) {
-            Some(search) => self.reached.motion(search),
-            None => input.path().map(|_| &mut self.ahead)?,
-        };
-        let part = first_overlap(&mut self.pairs, (scene, data, path), (index, pair), motion, 0.0)?;
-        let there = motion.at(path, part);
-        let p_WC = self.pairs.find_points_at(index, pair, scene, 0.0, &poses(scene, pair, there))?;
-        let p_WBo = origins(scene, pair, there);
-        input.columns_on_path(pair, &p_WC, there, &mut self.columns);
-        let V = motion.velocity(self.columns.columns());
-        self.pairs.take_back_distances(index, &p_WC, &V, part * path.step);
-        Some((Some(p_WC), p_WBo))
-    }
-
-    /// The points of a rigid pair whose bodies turn, at the end of free motion: their mean [m, world], if
-    /// there are any, and the origins of the bodies. At the poses of the start, a turn by an angle a would
-    /// take points at the distance R by up to a^2 R/2 into the other body, and the next step would return
-    /// this depth as a speed. `None` if the points of the start are used: the bodies hardly turn, or approach
-    /// or overlap so much in free motion that points at its end may lie on the wrong sides.
-    fn points_after_turn(
-        &mut self,
-        input: &ContactInput<'_>,
-        (index, pair): (usize, &ContactPair),
-        detection: f64,
-    ) -> Option<(Option<Vector3>, [Vector3; 2])> {
-        let ContactInput { scene, data, .. } = *input;
-        let path = input.path()?;
-        let geometries = scene.geometries();
-        let (a, b) = (&geometries[pair.A], &geometries[pair.B]);
-        if !self.turns(input, path, pair) || self.pairs.is_far(index, pair, detection) {
-            return None;
-        }
-        let (thickness, there) = (thickness_of_pair(a, b), self.ahead.at(path, 1.0));
-        if self.pairs.approach(pair, scene, data, there) > thickness {
-            return None;
-        }
-        let p_WBo = origins(scene, pair, there);
-        let found = self.pairs.find_points_at(index, pair, scene, detection, &poses(scene, pair, there));
-        if let Some(p_WC) = &found {
-            let depth = self.pairs.points(index).phi.iter().fold(0.0_f64, |depth, phi| depth.max(-phi));
-            if depth > DEEP * thickness {
-                return None;
-            }
-            let normal: Vector3 = self.pairs.points(index).normal.iter().sum();
-            if !input.columns_on_path(pair, p_WC, there, &mut self.columns) {
-                // The points of the two bodies that touch at the start
-                let normal = normal.try_normalize(0.0).unwrap_or_default();
-                let V = self.ahead.velocity(self.columns.columns());
-                let half = normal * (0.5 * path.step * normal.dot(&V.v));
-                let there = self.ahead.at(path, 1.0);
-                input.columns_apart(pair, (&(p_WC - half), &(p_WC + half)), there, &mut self.columns);
-            }
-            let V = self.ahead.velocity(self.columns.columns());
-            self.pairs.take_back_distances(index, p_WC, &V, path.step);
-        }
-        Some((found, p_WBo))
     }
 }

@@ -29,11 +29,11 @@ const LEANING_MIN: f64 = 1e-3;
 const SOLVES_MAX: usize = 8;
 /// The largest number of times that the way from the best solution is halved.
 const HALVES_MAX: u8 = 2;
-/// A difference is also measured as a part of the force that gives the bodies this part of the acceleration of
-/// gravity, if the end has less [-].
+/// A difference is also measured as a part of the force that gives the bodies this part of the acceleration
+/// of gravity, if the end has less [-].
 const WEIGHT_PART: f64 = 0.1;
-/// Bodies that are apart at the start land if they approach faster than this multiple of the speed of a fall of
-/// one step [-].
+/// Bodies that are apart at the start land if they approach faster than this multiple of the speed of a fall
+/// of one step [-].
 const LANDING: f64 = 2.0;
 /// A patch slides if it is faster than this multiple of the stiction tolerance [-].
 const SLIDING: f64 = 10.0;
@@ -74,8 +74,8 @@ impl Unresolved {
 #[derive(Clone, Copy, Debug, Default)]
 struct Compared {
     island: u32,
-    /// The least force of which differences are parts, and the force of which they are parts for the choice of
-    /// the best solution: it is the same for all solves \[N\].
+    /// The least force of which differences are parts, and the force of which they are parts for the choice
+    /// of the best solution: it is the same for all solves \[N\].
     least_force: f64,
     load: f64,
     now: About,
@@ -319,8 +319,8 @@ impl EndSurfaces {
         again
     }
 
-    /// Ends the pairs of an island in which others have ended, with their best solutions. Returns whether they
-    /// are to be solved again.
+    /// Ends the pairs of an island in which others have ended, with their best solutions. Returns whether
+    /// they are to be solved again.
     fn end(&mut self, island: u32) -> bool {
         let mut again = false;
         for pair in &self.pairs {

@@ -15,6 +15,7 @@ mod closures;
 mod columns;
 mod continuous;
 mod dynamic;
+mod dynamic_points;
 mod end_surfaces;
 mod expected;
 mod first_overlap;

@@ -42,6 +42,8 @@ const POINT_MARGIN: f64 = 1.25;
 /// The motions of the solves of one step, and the pairs that are searched along them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct MotionSearch {
+    /// The share of their approach by which rigid bodies that land move on within a step [-].
+    pub(super) landing: f64,
     /// The number of solves whose motion had to be searched.
     rounds: usize,
     motions: Vec<FreePathPoses>,
@@ -253,7 +255,11 @@ impl MotionSearch {
             return Some(found);
         }
         let known = search.and_then(|search| search.barrier);
-        let passage = Passage::of(solved.pairs, (scene, data, path), (index, pair), motion);
+        let landing = match self.landing {
+            0.0 => 0.0,
+            share => share * path.step * solved.pairs.approach_speed(pair, scene, data),
+        };
+        let passage = Passage::of(solved.pairs, (scene, data, path), (index, pair), (motion, landing));
         let normal = solved.pairs.points(index).normal.first().copied();
         let passing = passage
             .and_then(|passage| solved.pairs.with_spare_memory(index, |pairs| passage.find(pairs, known, normal)));

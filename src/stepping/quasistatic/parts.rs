@@ -32,8 +32,7 @@ impl QuasistaticStep {
     /// from the last command to the new one. The forces are those of the last part. If the step does not
     /// settle with friction that is spread over the faces, as under a tool that is pressed and turned,
     /// friction acts at their centroids in this step. If it does not settle with the loads of joints at its
-    /// end,
-    /// those of its start act.
+    /// end, those of its start act.
     pub(in crate::stepping) fn step(
         &mut self,
         input: &StepInput<'_>,

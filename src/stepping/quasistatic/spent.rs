@@ -1,9 +1,8 @@
 //! The number of solutions that the loads of the end of a step may take.
 
-/// The loads have settled when the model misses them by less than this fraction of the largest [-].
-pub(super) const WEIGHTS_SETTLED: f64 = 1e-8;
-/// The largest number of solutions with other models of the loads,
-/// in parts of a step that fail.
+/// The loads have settled when the model misses them by less than this fraction of each [-].
+pub(super) const WEIGHTS_SETTLED: f64 = 3e-9;
+/// The largest number of solutions with other models of the loads, in parts of a step that fail.
 const LOST_ROUNDS_MAX: u32 = 300;
 
 /// The solutions of a step with other models of the loads.

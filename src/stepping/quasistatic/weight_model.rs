@@ -214,8 +214,7 @@ impl WeightModel {
     }
 
     /// Computes the loads at the end of the motion with the velocities `v`, and the errors of the model's
-    /// forces
-    /// there.
+    /// forces there.
     pub(super) fn find_errors(
         &mut self,
         motion: Motion<'_>,

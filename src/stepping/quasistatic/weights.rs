@@ -28,8 +28,7 @@ const ROUNDING: f64 = 1e-12;
 /// The largest number of solutions with other models of the loads, in a row.
 pub(super) const ROUNDS_MAX: u32 = 80;
 /// The fraction of its load by which the load of a joint at the end may differ from the one that acted,
-/// without
-/// a report [-].
+/// without a report [-].
 const BEHIND: f64 = 4e-7;
 /// The part of the gain of energy that errors of the model may take [-].
 const ACCEPTED: f64 = 0.5;
@@ -95,8 +94,7 @@ impl QuasistaticStep {
             match self.solve(input, options, v) {
                 Ok(solved) if self.weigh(input, options, v) => return Ok(solved),
                 Ok(_) => {}
-                // Constant loads move joints without limit whose efforts are at theirs; they fall to a
-                // balance.
+                // Constant loads move joints without limit whose efforts are at theirs; they fall to a balance.
                 Err(StepError::NoSupport { .. }) if self.weights.shift <= SHIFT && !self.weights.dofs.is_empty() => {
                     self.stiffen(input, options, v);
                 }

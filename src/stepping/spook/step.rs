@@ -10,7 +10,8 @@ use crate::math::{BodyIndex, ByteReader, ByteWriter, BytesError, SpatialForce, V
 use crate::multibody::{Data, Model};
 use crate::scene::{ContactKind, ContactPair, Scene};
 use crate::solvers::complementarity::{
-    ComplementarityProblem, ContactSolver, FaceRows, FrictionLaw, PatchInput, TangentInput, Tangents, net_impulse,
+    ComplementarityProblem, ContactSolver, FaceRows, FrictionLaw, LANDING, PatchInput, TangentInput, Tangents,
+    net_impulse,
 };
 use crate::stepping::contacts::Pairs;
 use crate::stepping::dynamic::{DynamicStep, singular};
@@ -43,9 +44,11 @@ impl SpookStep {
             surfaces: options.surfaces,
             ..DynamicStepping::default()
         };
+        let mut base = DynamicStep::new(base, model);
+        base.contacts.land_with(LANDING);
         Self {
             options,
-            base: DynamicStep::new(base, model),
+            base,
             problem: ComplementarityProblem::default(),
             solver: ContactSolver::default(),
             impulses: Vec::new(),

@@ -168,8 +168,8 @@ fn keels_at_rest_stay() {
     }
 }
 
-/// A box of 10 g slides on a block of 100 kg that rests on soft ground. Closed form: mu g, though its force is a
-/// ten-thousandth of that of the block.
+/// A box of 10 g slides on a block of 100 kg that rests on soft ground. Closed form: mu g, though its force
+/// is a ten-thousandth of that of the block.
 #[test]
 fn light_boxes_slide_on_heavy_blocks_with_coulomb_friction() {
     for step in [2e-3, 5e-3] {
