@@ -94,7 +94,8 @@ impl QuasistaticStep {
             match self.solve(input, options, v) {
                 Ok(solved) if self.weigh(input, options, v) => return Ok(solved),
                 Ok(_) => {}
-                // Constant loads move joints without limit whose efforts are at theirs; they fall to a balance.
+                // Constant loads move joints without limit whose efforts are at theirs; they fall to a
+                // balance.
                 Err(StepError::NoSupport { .. }) if self.weights.shift <= SHIFT && !self.weights.dofs.is_empty() => {
                     self.stiffen(input, options, v);
                 }

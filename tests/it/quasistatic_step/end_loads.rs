@@ -27,8 +27,7 @@ const STIFFNESSES: [f64; 7] = [3.0, 7.5, 9.0, 12.0, 40.0, 200.0, 1000.0];
 const RESTS_MAX: u32 = 60;
 
 /// Joints turn at this rate at most while a tip sticks and creeps at 1 um/s [rad/s], and change the lever
-/// arms
-/// of a load of this size [N m].
+/// arms of a load of this size, or of the largest effort [N m].
 const CREEP: f64 = 3e-5;
 const LOAD: f64 = 30.0;
 
@@ -291,7 +290,7 @@ impl Tally {
             simulation.snapshot_into(&mut snapshot);
             let missed = missed(&simulation, &snapshot, arm.friction);
             self.worst = self.worst.max(missed);
-            let turned = simulation.state().v.iter().fold(0.0_f64, |most, v| most.max((v * step).abs()));
+            let turned: f64 = simulation.state().v.iter().map(|v| (v * step).abs()).sum();
             let efforts = snapshot.joint_effort.as_slice().iter().map(|effort| effort.abs());
             let effort = efforts.fold(0.0, f64::max);
             let of_creep = if arm.plate.is_some() { effort.max(LOAD) * turned } else { 0.0 };
