@@ -42,12 +42,18 @@ impl Model {
         self.is_free(body).then(|| self.center_of_tree(data, body)).flatten().map(|center| p_WT + center)
     }
 
-    /// The origin of a free body that carries no links [m, world]: the point that steps move straight, and
-    /// about which they turn it. `None` for other bodies.
+    /// The base of the tree of `body`, if a floating or planar joint carries it on the world: two bodies of
+    /// one tree have the same.
+    pub(crate) fn base(&self, body: BodyIndex) -> Option<usize> {
+        self.links()[self.topology.body_link[body]].base
+    }
+
+    /// The origin of the [`base`](Self::base) of the tree of `body` [m, world]: the point that steps move
+    /// straight, and about which they turn the tree.
     ///
     /// Needs [`positions`](super::positions).
-    pub(crate) fn free_origin(&self, data: &Data, body: BodyIndex) -> Option<Vector3> {
-        self.is_free(body).then(|| data.links[self.topology.body_link[body]].p_WT)
+    pub(crate) fn base_origin(&self, data: &Data, body: BodyIndex) -> Option<Vector3> {
+        self.base(body).map(|base| data.links[base].p_WT)
     }
 
     /// Sets the pose of a free body to `X_WB`. Returns false, without any change, if the body is not free.

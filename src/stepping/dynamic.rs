@@ -8,6 +8,7 @@
 use std::ops::Range;
 
 use super::contacts::{ContactInput, DynamicContacts, FreePath, Pairs};
+use super::end_forces::Search;
 use super::error::{StepError, joint_of_dof};
 use super::input::{StepInput, StepStart};
 use super::joint_rows::JointRows;
@@ -47,17 +48,6 @@ struct Solved {
     report: SolveReport,
     rounds: u32,
     wrong: FrictionError,
-}
-
-/// The purpose of the solves of a step.
-#[derive(Clone, Copy, PartialEq)]
-enum Search {
-    /// The usual solves, until their motion reaches no further contact.
-    Usual,
-    /// Those that are compared with their ends.
-    Compare,
-    /// Those about the surfaces that are kept.
-    Kept,
 }
 
 /// The memory of dynamic steps.
@@ -157,12 +147,21 @@ impl DynamicStep {
         self.warm_start.extend(v0.iter().zip(input.start.v_before).map(|(v0, before)| v0 + (v0 - before)));
         let v = &mut result.state.v;
         let mut times = StepTimes { motion: moved - start, contact: 0.0, solver: 0.0 };
-        let (mut solver_iterations, mut friction_rounds) = (0, 0);
+        let (mut solves, mut solver_iterations, mut friction_rounds) = (0, 0, 0);
         let (mut searched, mut search) = (moved, Search::Usual);
         let Solved { report: solved, wrong, .. } = loop {
             let assembled = input.now();
-            let mut solved = self.solve(input, v)?;
-            self.bounce(input, v, &mut solved)?;
+            let solved = self.solve(input, v).and_then(|mut solved| {
+                self.bounce(input, v, &mut solved)?;
+                Ok(solved)
+            });
+            let is_solved = solved.as_ref().is_ok_and(|solved| solved.report.status != SolveStatus::IterationLimit);
+            if search == Search::Compare && !is_solved && self.assemble_best(input, data) {
+                v.copy_from_slice(&self.warm_start);
+                continue;
+            }
+            let solved = solved?;
+            solves += 1;
             let ended = input.now();
             solver_iterations += solved.report.iterations;
             friction_rounds += solved.rounds;
@@ -205,7 +204,7 @@ impl DynamicStep {
             friction_rounds,
             friction_error,
             parts: 1,
-            solves: 1,
+            solves,
             loads_behind: 0.0,
             inertial_share: 0.0,
             friction_at_centroids: false,
@@ -453,31 +452,13 @@ impl DynamicStep {
         self.contacts.sleep.is_asleep(model.tree_of_dof()[dof])
     }
 
-    /// Whether the step is to be solved again after a solve that ends with the velocities `v`. The problem is
-    /// then assembled. Motion that may not be that of the step is not searched.
-    fn assemble_again(&mut self, input: &StepInput<'_>, data: &Data, v: &[f64], search: &mut Search) -> bool {
-        if *search != Search::Compare && self.assemble_farther(input, data, v) {
-            return true;
-        }
-        if *search != Search::Kept && self.assemble_about_end(input, data, v) {
-            *search = Search::Compare;
-            return true;
-        }
-        let compared = std::mem::replace(search, Search::Kept) == Search::Compare;
-        compared && self.assemble_farther(input, data, v)
-    }
-
     /// Whether the motion of a solve that ends with the velocities `v` reaches contacts that the problem does
     /// not contain. The problem is then assembled with them.
     pub(super) fn assemble_farther(&mut self, input: &StepInput<'_>, data: &Data, v: &[f64]) -> bool {
         let world = world(input, &self.options, (&self.free, &self.ahead), data);
         let farther = self.contacts.reaches_farther(&world, v);
         if farther {
-            self.contacts.pairs.restore_loads();
-            self.problem.clear_patches();
-            self.contacts.assemble(&world, &mut self.problem);
-            // Bodies that slept may be awake now
-            self.know_free(input.scene);
+            self.assemble_contacts(input, data);
         }
         farther
     }

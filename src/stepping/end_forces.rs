@@ -10,7 +10,38 @@ use super::snapshot::FRICTION_ERROR_MAX;
 use crate::multibody::Data;
 use crate::solvers::dynamic::FrictionError;
 
+/// The purpose of the solves of a step.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Search {
+    /// The usual solves, until their motion reaches no further contact.
+    Usual,
+    /// Those that are compared with their ends.
+    Compare,
+    /// Those about the surfaces that are kept.
+    Kept,
+}
+
 impl DynamicStep {
+    /// Whether the step is to be solved again after a solve that ends with the velocities `v`. The problem is
+    /// then assembled. Motion that may not be that of the step is not searched.
+    pub(super) fn assemble_again(
+        &mut self,
+        input: &StepInput<'_>,
+        data: &Data,
+        v: &[f64],
+        search: &mut Search,
+    ) -> bool {
+        if *search != Search::Compare && self.assemble_farther(input, data, v) {
+            return true;
+        }
+        if *search != Search::Kept && self.assemble_about_end(input, data, v) {
+            *search = Search::Compare;
+            return true;
+        }
+        let compared = std::mem::replace(search, Search::Kept) == Search::Compare;
+        compared && self.assemble_farther(input, data, v)
+    }
+
     /// Whether the forces of a solve that ends with the velocities `v` are not those of its end. The problem
     /// is then assembled about other surfaces.
     pub(super) fn assemble_about_end(&mut self, input: &StepInput<'_>, data: &Data, v: &[f64]) -> bool {
@@ -18,6 +49,7 @@ impl DynamicStep {
             return false;
         }
         self.compared = true;
+        self.islands.clear();
         self.islands.resize(self.problem.size(), 0);
         match self.options.scheme {
             ContactScheme::Tamsi => label(self.tamsi.islands(&self.problem), &mut self.islands),
@@ -26,12 +58,28 @@ impl DynamicStep {
         let world = world(input, &self.options, (&self.free, &self.ahead), data);
         let again = self.contacts.differs_from_end(&world, (&self.problem, &self.islands), v);
         if again {
-            self.contacts.pairs.restore_loads();
-            self.problem.clear_patches();
-            self.contacts.assemble(&world, &mut self.problem);
-            self.know_free(input.scene);
+            self.assemble_contacts(input, data);
         }
         again
+    }
+
+    /// Assembles the problem of the best solution so far, after a solve about other surfaces has failed.
+    /// Returns false if it was that problem which failed.
+    pub(super) fn assemble_best(&mut self, input: &StepInput<'_>, data: &Data) -> bool {
+        let again = self.contacts.return_to_best();
+        if again {
+            self.assemble_contacts(input, data);
+        }
+        again
+    }
+
+    pub(super) fn assemble_contacts(&mut self, input: &StepInput<'_>, data: &Data) {
+        let world = world(input, &self.options, (&self.free, &self.ahead), data);
+        self.contacts.pairs.restore_loads();
+        self.problem.clear_patches();
+        self.contacts.assemble(&world, &mut self.problem);
+        // Bodies that slept may be awake now
+        self.know_free(input.scene);
     }
 
     /// The largest error of friction as a fraction of its limit [-], and the pair whose friction is farthest

@@ -44,6 +44,11 @@ impl DynamicContacts {
         ends.compare(&mut SolvedPatches { pairs, active, unresolved, problem, islands }, input, v)
     }
 
+    /// Returns to the surfaces of the best solutions, for good. Returns whether they are other ones.
+    pub(in crate::stepping) fn return_to_best(&mut self) -> bool {
+        self.ends.return_to_best()
+    }
+
     /// Whether the step does not resolve a contact.
     pub(in crate::stepping) fn any_unresolved(&self) -> bool {
         self.unresolved.iter().any(Option::is_some)
@@ -77,6 +82,7 @@ impl DynamicContacts {
         let found = match about {
             About::Usual => None,
             About::Start => self.find_start(input, (index, pair)),
+            About::Rest => self.find_rest(input, (index, pair)),
             About::Lifted => self.find_lifted(input, path, (index, pair), problem),
             About::End(solve) => self.find_end(input, path, (index, pair, solve)),
         };
@@ -104,6 +110,14 @@ impl DynamicContacts {
         self.linear_about.push((problem.patches().len() as u32 - 1, V));
         self.add_active(ActivePatch { pair: index, p_WC, p_WBo }, count, (Some(approached), None));
         true
+    }
+
+    /// The surface of the start, at rest.
+    fn find_rest(&mut self, input: &ContactInput<'_>, (index, pair): (usize, &ContactPair)) -> Option<Found> {
+        let ContactInput { scene, settings, data, .. } = *input;
+        let p_WC = self.pairs.find_surface(index, pair, scene, settings.faces)?;
+        input.columns_on_path(pair, &p_WC, data, &mut self.columns);
+        Some(Found { p_WC, p_WBo: origins(scene, pair, data), V: SpatialVelocity::ZERO })
     }
 
     /// The surface of the start, which moves with the slip on the free path.

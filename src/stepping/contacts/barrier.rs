@@ -43,10 +43,8 @@ const FLAT_END: f64 = 0.9;
 pub(super) struct Barrier {
     /// The geometry to which the plane is fixed: 0 is A.
     holder: usize,
-    /// Its unit normal, from A into B [-, the frame of the holder if it turns with it, or the world's].
+    /// Its unit normal, from A into B [-, the frame of the holder].
     normal: Vector3,
-    /// Flat faces turn with their geometry, round sides do not.
-    turns: bool,
     /// The depth of the overlap at the start of the step \[m\].
     at_start: f64,
     /// Corners that are farther beside the holder than this do not touch it \[m\].
@@ -87,7 +85,7 @@ impl Barrier {
         self.at_start
     }
     fn normal_W(&self, X_WG: &Poses) -> Vector3 {
-        if self.turns { [X_WG.0, X_WG.1][self.holder].rotation * self.normal } else { self.normal }
+        [X_WG.0, X_WG.1][self.holder].rotation * self.normal
     }
 }
 
@@ -201,15 +199,17 @@ impl<'a> Passage<'a> {
             let rigid = self.geometries[side].rigid.as_ref();
             rigid.map_or(0.0, |rigid| rigid.bounding_sphere_W(&X_WG.0).1)
         };
-        let holder = usize::from(radius(1) > radius(0));
-        let R_GW = [X_WG.0, X_WG.1][holder].rotation.inverse();
-        let turns = match self.geometries[holder].shape {
+        let larger = usize::from(radius(1) > radius(0));
+        let in_frame = |side: usize| [X_WG.0, X_WG.1][side].rotation.inverse() * normal;
+        // Points on a plane beside a round surface would turn it without friction
+        let is_flat = |side: &usize| match self.geometries[*side].shape {
             Shape::Sphere { .. } | Shape::Capsule { .. } | Shape::Ellipsoid { .. } => false,
-            Shape::Cylinder { .. } => (R_GW * normal).z.abs() > FLAT_END,
+            Shape::Cylinder { .. } => in_frame(*side).z.abs() > FLAT_END,
             _ => true,
         };
+        let holder = [larger, 1 - larger].into_iter().find(is_flat)?;
         let beside = BESIDE * self.limit;
-        Some(Barrier { holder, normal: if turns { R_GW * normal } else { normal }, turns, at_start, beside })
+        Some(Barrier { holder, normal: in_frame(holder), at_start, beside })
     }
 }
 

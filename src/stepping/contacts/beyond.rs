@@ -26,7 +26,11 @@ const TURNS_MAX: f64 = 0.03;
 
 /// Memory of the check.
 #[derive(Clone, Debug, Default)]
-pub(super) struct BeyondCheck {
+pub(in crate::stepping) struct BeyondCheck {
+    /// Whether bodies may carry others along any turn.
+    pub(in crate::stepping) any_turn: bool,
+    /// Whether one carried another along a turn that is too large.
+    pub(in crate::stepping) turned: bool,
     /// The geometries at the end of the step.
     pairs: Pairs,
     data: Option<Box<Data>>,
@@ -74,7 +78,7 @@ impl BeyondCheck {
     }
 
     /// Looks for a pair with a pressure field at the start, whose geometries are `at_start`, or at the end,
-    /// where it `presses`, that carries a free body along a turn that is too large. `start` has the poses at
+    /// where it `presses`, that carries a free body or base along a turn that is too large. `start` has the poses at
     /// the start and the velocities of the step of `h` \[s\].
     pub(super) fn find_turn(
         &mut self,
@@ -83,8 +87,14 @@ impl BeyondCheck {
         presses: impl Fn(usize) -> bool,
         mut place: impl FnMut(f64, &mut Data),
     ) -> Option<PathMistake> {
-        let free =
-            |pair: &ContactPair| [pair.A, pair.B].map(|index| scene.model().is_free(scene.geometries()[index].body));
+        if self.any_turn {
+            return None;
+        }
+        let base = |index| scene.model().base(scene.geometries()[index].body);
+        let free = |pair: &ContactPair| match [pair.A, pair.B].map(base) {
+            [Some(a), Some(b)] if a == b => [false, false],
+            bases => bases.map(|base| base.is_some()),
+        };
         let pairs = scene.contact_pairs().iter().enumerate().filter(|(index, pair)| {
             let is_field = pair.kind == ContactKind::PressureField && free(pair) != [false, false];
             is_field && (at_start.near(pair, 0.0) || presses(*index))
@@ -105,6 +115,7 @@ impl BeyondCheck {
             too_far.then_some(PathMistake { pair: index, kind: Misjudged::Turns { turn } })
         });
         self.data = Some(end);
+        self.turned |= mistake.is_some();
         mistake
     }
 }

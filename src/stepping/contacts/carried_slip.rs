@@ -1,11 +1,11 @@
-//! The slip of free bodies that others carry along in a step.
+//! The slip of free bodies, and of trees with a floating or planar base, that others carry along in a step.
 //!
 //! The slip of a pair is its relative velocity J v at the end of the step, times the step. A free body
 //! moves straight and turns about its origin, but a body that carries it may move it along an arc. The
 //! velocities of two bodies that move as one then differ by the error of the straight way: with them alone,
 //! an object that rests on a turntable would spiral inwards by r turn^2/2 a step. This error is taken off
-//! the slip, which is 0 for bodies that move as one. Bodies on joints, and bodies on a body at rest, have
-//! no such error.
+//! the slip, which is 0 for bodies that move as one. Bodies on other joints, and bodies on a body at rest,
+//! have no such error.
 
 use super::columns::RelativeColumns;
 use super::pairs::Pairs;
@@ -38,11 +38,12 @@ impl Moved<'_> {
         columns: &mut RelativeColumns,
     ) -> SpatialVelocity {
         let mut error = |carrier, body| self.error(carrier, body, p_WC, columns);
-        match [A, B].map(|body| self.model.is_free(body)) {
-            [false, false] => SpatialVelocity::ZERO,
-            [false, true] => -error(A, B),
-            [true, false] => error(B, A),
-            [true, true] => {
+        match [A, B].map(|body| self.model.base(body)) {
+            [None, None] => SpatialVelocity::ZERO,
+            [Some(a), Some(b)] if a == b => SpatialVelocity::ZERO,
+            [None, Some(_)] => -error(A, B),
+            [Some(_), None] => error(B, A),
+            [Some(_), Some(_)] => {
                 // The one that turns less carries
                 let [a, b] = [A, B].map(|body| self.turned_squared(body));
                 let share = if a + b > 0.0 { b / (a + b) } else { 0.5 };
@@ -51,7 +52,7 @@ impl Moved<'_> {
         }
     }
 
-    /// The velocity at C that leads a free `body` from where `carrier` would have carried it from to where it
+    /// The velocity at C that leads the base of a `body` from where `carrier` would have carried it from to where it
     /// ends, relative to the carrier's own one; less if it moves otherwise than the carrier would lead it.
     fn error(
         &self,
@@ -62,7 +63,7 @@ impl Moved<'_> {
     ) -> SpatialVelocity {
         let Self { model, start, end, v, step } = self;
         let (X_start, X_end) = (start.X_WB[carrier], end.X_WB[carrier]);
-        let (Some(from), Some(to)) = (model.free_origin(start, body), model.free_origin(end, body)) else {
+        let (Some(from), Some(to)) = (model.base_origin(start, body), model.base_origin(end, body)) else {
             return SpatialVelocity::ZERO;
         };
         if X_start == X_end {

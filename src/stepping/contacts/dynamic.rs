@@ -232,7 +232,19 @@ impl DynamicContacts {
             self.unresolved.push(None);
         } else if self.active_before.is_empty() {
             let (loads, before) = (*self.pairs.loads_mut(index), self.unresolved.len());
+            let counts = (self.faces, self.faces_dropped);
             self.assemble_pair(input, (index, pair), problem);
+            if let Some(path) = input.path()
+                && self.unresolved[before..].iter().any(Option::is_some)
+            {
+                // The forces that held the bodies were those of the end of a step
+                problem.pop_patch();
+                (self.faces, self.faces_dropped) = counts;
+                self.active.truncate(before);
+                self.approached.truncate(before);
+                self.unresolved.truncate(before);
+                self.assemble_about(input, path, (index, pair, About::Rest, None), problem);
+            }
             *self.pairs.loads_mut(index) = loads;
             self.unresolved[before..].fill(None);
         }

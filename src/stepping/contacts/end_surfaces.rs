@@ -12,10 +12,12 @@ use super::input::ContactInput;
 use super::missed::depth_max;
 use super::pairs::{ActivePatch, Pairs, poses};
 use crate::contact::{Hold, patch_size, resting_forces};
+use crate::geometry::Shape;
 use crate::math::{RigidTransform, Vector3};
 use crate::scene::ContactPair;
 use crate::solvers::PatchBlock;
 use crate::solvers::dynamic::ContactProblem;
+use crate::stepping::settings::DissipationModel;
 
 /// The forces of a solution are those of its end if they differ by at most this part of them [-].
 pub(super) const WRONG_MAX: f64 = 0.01;
@@ -27,6 +29,11 @@ const FAR: f64 = 0.5;
 const LEANING_MIN: f64 = 1e-3;
 /// The largest number of solves that are compared.
 const SOLVES_MAX: usize = 8;
+/// The largest number of pairs of an island that are compared: it costs several solves of all its bodies, and
+/// seldom succeeds with more.
+const PAIRS_MAX: usize = 3;
+/// The end of a cylinder has normals with a larger part along its axis than this [-].
+const FLAT_END: f64 = 0.9;
 /// The largest number of times that the way from the best solution is halved.
 const HALVES_MAX: u8 = 2;
 /// A difference is also measured as a part of the force that gives the bodies this part of the acceleration
@@ -50,6 +57,8 @@ pub(super) enum About {
     Lifted,
     /// That of the end of the solve with this number.
     End(usize),
+    /// That of the start, without any motion: for bodies that sleep.
+    Rest,
 }
 
 /// A contact that the step does not resolve.
@@ -92,6 +101,8 @@ struct Compared {
     followed: bool,
     halved: u8,
     ended: bool,
+    /// Whether its island has too many pairs.
+    is_dropped: bool,
 }
 
 /// The difference of the forces of a solution from those of its end.
@@ -197,6 +208,9 @@ impl EndSurfaces {
     /// Compares the solution `v` with its end. Returns whether the step is to be assembled and solved again.
     pub(super) fn compare(&mut self, solved: &mut SolvedPatches<'_>, input: &ContactInput<'_>, v: &[f64]) -> bool {
         self.measure(solved, input, v);
+        if self.solves == 0 {
+            self.drop_large_islands();
+        }
         let mut again = false;
         for first in 0..self.pairs.len() {
             let island = |pair: &u32| self.of[*pair as usize].map(|compared| compared.island);
@@ -208,6 +222,29 @@ impl EndSurfaces {
         }
         self.solves += 1;
         again
+    }
+
+    /// Leaves out the pairs of islands with more than [`PAIRS_MAX`].
+    fn drop_large_islands(&mut self) {
+        let Self { of, pairs, .. } = self;
+        let island = |of: &[Option<Compared>], pair: u32| of[pair as usize].map(|compared| compared.island);
+        let count = |of: &[Option<Compared>], pairs: &[u32], own| {
+            pairs.iter().filter(|pair| island(of, **pair) == own).take(PAIRS_MAX + 1).count()
+        };
+        for pair in &*pairs {
+            let own = island(of, *pair);
+            let is_large = count(of, pairs, own) > PAIRS_MAX;
+            if let Some(compared) = &mut of[*pair as usize] {
+                compared.is_dropped = is_large;
+            }
+        }
+        pairs.retain(|pair| {
+            let compared = &mut of[*pair as usize];
+            if compared.is_some_and(|compared| compared.is_dropped) {
+                *compared = None;
+            }
+            compared.is_some()
+        });
     }
 
     /// Measures the differences of the solution `v` from its end.
@@ -231,7 +268,7 @@ impl EndSurfaces {
             let slides = slip > SLIDING * input.settings.stiction_tolerance;
             let unresolved = unresolved.unwrap_or_default();
             let leans = of_solution.across > LEANING_MIN * of_solution.sum;
-            if is_new && !(leans && (unresolved.touched || slides)) {
+            if is_new && !(leans && (unresolved.touched || slides) && are_flat(solved.pairs, input, pair, &along)) {
                 continue;
             }
             let end =
@@ -319,6 +356,17 @@ impl EndSurfaces {
         again
     }
 
+    /// Ends all comparisons with the best solutions. Returns whether the present surfaces are other ones.
+    pub(super) fn return_to_best(&mut self) -> bool {
+        let mut again = false;
+        for pair in &self.pairs {
+            let Some(of) = &mut self.of[*pair as usize] else { continue };
+            again |= of.now != of.best;
+            (of.ended, of.now) = (true, of.best);
+        }
+        again
+    }
+
     /// Ends the pairs of an island in which others have ended, with their best solutions. Returns whether
     /// they are to be solved again.
     fn end(&mut self, island: u32) -> bool {
@@ -368,9 +416,21 @@ fn part(wrong: f64, force: f64) -> f64 {
     if wrong > 0.0 { wrong / force } else { 0.0 }
 }
 
-/// Whether both geometries of a pair are compliant: the rims of a surface lean between such bodies.
+/// Whether both geometries have a flat face across the normal `along` of their contact. Bodies that touch with
+/// round sides roll, and their surface at the end is another one anyway.
+fn are_flat(pairs: &Pairs, input: &ContactInput<'_>, pair: &ContactPair, along: &Vector3) -> bool {
+    [pair.A, pair.B].iter().all(|index| match input.scene.geometries()[*index].shape {
+        Shape::Sphere { .. } | Shape::Capsule { .. } | Shape::Ellipsoid { .. } => false,
+        Shape::Cylinder { .. } => (pairs.X_WG[*index].rotation.inverse() * along).z.abs() > FLAT_END,
+        _ => true,
+    })
+}
+
+/// Whether both geometries of a pair are compliant: the rims of a surface lean between such bodies. Pairs with
+/// linear dissipation are left out: their faces need the stiffness with which they are damped.
 fn are_compliant(input: &ContactInput<'_>, pair: &ContactPair) -> bool {
-    [pair.A, pair.B].iter().all(|index| input.scene.geometries()[*index].hydroelastic.is_compliant())
+    let is_linear = input.options.dissipation == DissipationModel::Linear && pair.material.relaxation_time > 0.0;
+    !is_linear && [pair.A, pair.B].iter().all(|index| input.scene.geometries()[*index].hydroelastic.is_compliant())
 }
 
 /// The elastic forces of the faces of a patch.

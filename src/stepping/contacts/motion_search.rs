@@ -260,7 +260,8 @@ impl MotionSearch {
             share => share * path.step * solved.pairs.approach_speed(pair, scene, data),
         };
         let passage = Passage::of(solved.pairs, (scene, data, path), (index, pair), (motion, landing));
-        let normal = solved.pairs.points(index).normal.first().copied();
+        let is_active = solved.active.binary_search_by_key(&index, |active| active.pair).is_ok();
+        let normal = solved.pairs.points(index).normal.first().copied().filter(|_| is_active);
         let passing = passage
             .and_then(|passage| solved.pairs.with_spare_memory(index, |pairs| passage.find(pairs, known, normal)));
         match passing {

@@ -111,7 +111,7 @@ pub(in crate::stepping) struct QuasistaticContacts {
     diagonal: Vec<f64>,
     closures: Vec<ClosureCorrection>,
     path: PathCheck,
-    beyond: BeyondCheck,
+    pub(in crate::stepping) beyond: BeyondCheck,
     pub(in crate::stepping) faces: u32,
     pub(in crate::stepping) faces_dropped: u32,
 }

@@ -44,11 +44,30 @@ impl QuasistaticStep {
         let began = input.now();
         self.start_counts();
         self.solver.keep();
-        let taken = self.take_step(input, result);
-        let (solved, parts, centroids) = self.or_behind(taken, |step| step.take_step(input, result))?;
+        let taken = self.take_any_turn(input, result);
+        let (solved, parts, centroids) = self.or_behind(taken, |step| step.take_any_turn(input, result))?;
         self.stop_times(input.now() - began);
         self.finish(input, (parts, centroids), &solved, result);
         Ok(())
+    }
+
+    /// Takes a step, and if it fails because a body carries another one along a large turn, again without a
+    /// bound on turns: an arm that sags in one step turns as far in each of its parts.
+    fn take_any_turn(
+        &mut self,
+        input: &StepInput<'_>,
+        result: &mut StepResult,
+    ) -> Result<(QuasistaticReport, u32, bool), StepError> {
+        self.contacts.beyond.turned = false;
+        let taken = self.take_step(input, result);
+        if taken.is_ok() || !self.contacts.beyond.turned {
+            return taken;
+        }
+        self.solver.restore();
+        self.contacts.beyond.any_turn = true;
+        let taken = self.take_step(input, result);
+        self.contacts.beyond.any_turn = false;
+        taken
     }
 
     /// Takes a step that failed with the loads of its end again with those of its start, if the two differ.

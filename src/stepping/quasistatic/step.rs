@@ -251,11 +251,13 @@ impl QuasistaticStep {
             self.check_fields(input, v, &trial)?;
         }
         self.check_closures()?;
-        if self.weights.is_behind {
-            self.find_behind(input, v);
-        }
+        let behind = if self.weights.is_behind { self.find_behind(input, v) } else { None };
         self.compensate_at_end();
         self.check_friction(&solved, options)?;
+        // The part in which the loads were farthest behind
+        if behind.is_some_and(|(_, miss)| self.behind.is_none_or(|(_, most)| miss > most)) {
+            self.behind = behind;
+        }
         Ok(solved)
     }
 

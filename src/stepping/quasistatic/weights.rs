@@ -89,14 +89,17 @@ impl QuasistaticStep {
         options: &QuasistaticStepping,
         v: &mut [f64],
     ) -> Result<QuasistaticReport, Failure> {
-        let mut rounds = 0;
+        let (mut rounds, mut unsupported) = (0, None);
         loop {
             match self.solve(input, options, v) {
                 Ok(solved) if self.weigh(input, options, v) => return Ok(solved),
                 Ok(_) => {}
                 // Constant loads move joints without limit whose efforts are at theirs; they fall to a
                 // balance.
-                Err(StepError::NoSupport { .. }) if self.weights.shift <= SHIFT && !self.weights.dofs.is_empty() => {
+                Err(error @ StepError::NoSupport { .. })
+                    if self.weights.shift <= SHIFT && !self.weights.dofs.is_empty() =>
+                {
+                    unsupported = Some(error);
                     self.stiffen(input, options, v);
                 }
                 Err(error) => return Err(error.into()),
@@ -104,8 +107,11 @@ impl QuasistaticStep {
             rounds += 1;
             self.spent.rounds += 1;
             if rounds == ROUNDS_MAX || self.spent.is_over() {
-                let (dof, excess) = self.unweighed.unwrap_or_default();
-                return Err(Failure::Weights { dof, excess });
+                return Err(match (self.unweighed, unsupported) {
+                    (Some((dof, excess)), _) => Failure::Weights { dof, excess },
+                    (None, Some(error)) => error.into(),
+                    (None, None) => Failure::Weights { dof: 0, excess: 0.0 },
+                });
             }
         }
     }
@@ -216,15 +222,15 @@ impl QuasistaticStep {
         weights.dofs.iter().map(work).sum()
     }
 
-    /// Finds how far the loads of the start, with which the step was solved, are behind those of the end of
-    /// `v`.
-    pub(super) fn find_behind(&mut self, input: &StepInput<'_>, v: &[f64]) {
+    /// The joint for which the loads of the start, with which the step was solved, are farthest behind those
+    /// of the end of `v`, and the difference, if it is worth a report.
+    pub(super) fn find_behind(&mut self, input: &StepInput<'_>, v: &[f64]) -> Option<(usize, f64)> {
         self.weights.is_behind = false;
         self.weights.start((input.scene.model(), &self.start), &self.impedances, has_loads(input));
         self.weights.is_behind = true;
         self.find_errors(input, v);
         let is_behind = self.weights.unsettled(BEHIND, ROUNDING).is_some();
-        self.behind = self.weights.largest_error().filter(|_| is_behind);
+        self.weights.largest_error().filter(|_| is_behind)
     }
 
     /// Gives the efforts that compensate gravity the weights of the end.

@@ -7,7 +7,9 @@ use isobar::geometry::{Shape, SurfaceMesh};
 use isobar::math::{BodyIndex, Matrix3, SpatialInertia, SpatialVelocity, Vector3};
 use isobar::multibody::State;
 use isobar::scene::{Scene, SceneBuilder};
-use isobar::stepping::{JointCommand, Simulation};
+use isobar::stepping::{
+    Checkpoint, ContactScheme, DynamicStepping, JointCommand, Simulation, Sleep, Snapshot, StepSettings, Stepping,
+};
 
 use crate::worlds::{GRAVITY, at, compliant, settings};
 
@@ -195,5 +197,54 @@ fn light_boxes_slide_on_heavy_blocks_with_coulomb_friction() {
         let world = at_rest((scene, state, light));
         let ratio = deceleration(&world, 0.3, step);
         assert!((ratio - 1.0).abs() < 0.05, "{step} s: {ratio} mu g");
+    }
+}
+
+fn dynamic(step: f64, options: DynamicStepping) -> StepSettings {
+    StepSettings { stepping: Stepping::Dynamic(options), ..settings(step) }
+}
+
+/// A solve about the surface of the end that fails does not end the step: that of the usual surface stands.
+#[test]
+fn trials_that_fail_do_not_end_a_step() {
+    for (modulus, spin) in [1e7, 1e8, 1e9].into_iter().flat_map(|modulus| [3.0, 5.8, 9.0].map(|spin| (modulus, spin))) {
+        let (scene, rest, body) = at_rest(a_box(0.05, modulus, &[0.0], 0.0));
+        for step in [2e-3, 5e-3, 1e-2] {
+            let mut state = rest.clone();
+            let V = SpatialVelocity::new(Vector3::z() * spin, Vector3::zeros());
+            scene.model().set_free_body_velocity(&mut state, body, &V);
+            let options = DynamicStepping { scheme: ContactScheme::Tamsi, ..DynamicStepping::default() };
+            let mut simulation = Simulation::new(scene.clone(), state, dynamic(step, options)).expect("a simulation");
+            let taken = simulation.step(&JointCommand::default());
+            assert!(taken.is_ok(), "{modulus:e} Pa, {spin} rad/s, {step} s: {taken:?}");
+        }
+    }
+}
+
+/// Boxes that sleep on soft ground are held by their weight, also after a checkpoint. Their force was 2.4 times
+/// the weight there.
+#[test]
+fn boxes_that_sleep_keep_their_force_after_a_checkpoint() {
+    for (side, modulus) in [(0.05, 1e8), (0.02, 1e7), (0.1, 1e9)] {
+        let (scene, state, body) = a_box(side, modulus, &[0.0], 0.0);
+        let weight = scene.model().bodies()[body].inertia.mass * GRAVITY;
+        let mut state = state;
+        let V = SpatialVelocity::new(Vector3::zeros(), Vector3::new(0.3, 0.1, 0.0));
+        scene.model().set_free_body_velocity(&mut state, body, &V);
+        let options = DynamicStepping { sleep: Some(Sleep::default()), ..DynamicStepping::default() };
+        let make = || Simulation::new(scene.clone(), state.clone(), dynamic(5e-3, options)).expect("a simulation");
+        let mut simulation = make();
+        take(&mut simulation, 400);
+        assert!(simulation.is_asleep(body), "{side} m");
+        let mut restored = make();
+        let bytes = simulation.save().to_bytes();
+        restored.restore(&Checkpoint::from_bytes(&bytes).expect("a checkpoint")).expect("the same scene");
+        let mut snapshot = Snapshot::default();
+        for simulation in [&mut simulation, &mut restored] {
+            take(simulation, 2);
+            simulation.snapshot_into(&mut snapshot);
+            let force = snapshot.F_BBo_W[body].f;
+            assert!((force.z / weight - 1.0).abs() < 1e-3, "{side} m, {modulus:e} Pa: {force} N of {weight} N");
+        }
     }
 }

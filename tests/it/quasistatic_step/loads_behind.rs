@@ -188,8 +188,7 @@ fn a_long_soft_chain_runs_and_says_so() {
 }
 
 /// Dry friction in a joint that reaches its stop, or is pressed against it: no step is refused, nearly all
-/// settle
-/// with the loads of the end, and the second joint satisfies its law in these.
+/// settle with the loads of the end, and the second joint satisfies its law in these.
 #[test]
 fn arms_with_dry_friction_end_steps_at_their_stops() {
     let (mut steps, mut all_behind) = (0, 0);

@@ -109,6 +109,45 @@ fn objects_stay_on_turntables_by_pressure_fields() {
     }
 }
 
+/// The same for robots: bases that float and carry a link, and bases on planar joints. Their radius of 0.2 m
+/// was 0.146 m after a turn.
+#[test]
+fn bases_of_robots_stay_on_turntables() {
+    for base in [JointKind::Floating, JointKind::Planar] {
+        for (kind, [table_properties, properties]) in &materials(0.8) {
+            let mut builder = SceneBuilder::new();
+            add_table(&mut builder, &Shape::Cylinder { radius: 0.4, length: 0.1 }, table_properties);
+            let box_shape = Shape::Box { size: Vector3::new(0.06, 0.05, 0.04) };
+            let moments = Matrix3::from_diagonal_element(2e-4);
+            let inertia = SpatialInertia::from_central(0.3, &Vector3::zeros(), &moments);
+            let body = builder.add_body("base", inertia);
+            builder.add_geometry(body, "base", at(0.0, 0.0, 0.0), box_shape, properties).expect("a geometry");
+            let place = at(0.2, 0.0, 0.01999);
+            let free =
+                JointSpec { axis_F: Vector3::z(), X_PF: place, ..JointSpec::new("free", BodyIndex::WORLD, body, base) };
+            builder.add_joint(free).expect("a base");
+            let knob = builder.add_body("knob", SpatialInertia::from_central(0.01, &Vector3::zeros(), &moments));
+            let spec = JointSpec {
+                axis_F: Vector3::z(),
+                X_PF: at(0.0, 0.0, 0.05),
+                limits: JointLimits::NONE,
+                ..JointSpec::new("knob", body, knob, JointKind::Revolute)
+            };
+            let joint = builder.add_joint(spec).expect("a joint");
+            builder.set_actuator(joint, spring(100.0, f64::INFINITY));
+            let settings = quasistatic(0.1, UnactuatedInertia::DRAG);
+            let mut simulation = simulate(builder, Vector3::z() * -GRAVITY, settings, &[]);
+            for number in 0..66_u32 {
+                let turn = 0.1 * f64::from(number.saturating_sub(3));
+                let command = some_positions(&[Some(turn), Some(0.0)]);
+                simulation.step(&command).unwrap_or_else(|error| panic!("{base:?} {kind}: {error}"));
+            }
+            let radius = simulation.data().X_WB[body].translation.vector.xy().norm();
+            assert!((radius - 0.2).abs() < 5e-5, "{base:?} {kind}: {radius} m");
+        }
+    }
+}
+
 /// A hand of two fingers on a table that turns, with an object between them. The line of the fingers is
 /// inclined to the table by `tilt` \[rad\].
 fn hand(
