@@ -260,7 +260,27 @@ fn a_pin_in_the_free_end_of_a_hole_is_named() {
         assert_eq!((report.holes, report.lost), (1, lost), "{z:?}");
         assert_eq!(report.repairs().unwrap().contains("lose what lies outside"), lost > 0, "{z:?}");
     }
-    for z in [[-0.005, 0.15], [0.05, 0.15]] {
-        assert_eq!((report(z).holes, report(z).doubtful), (0, 1), "{z:?}");
+}
+
+/// A pin that is longer than its drill leaves plate and drill what they are: the parts of it outside the drill
+/// stay. The file was read as inside out if the pin sticks out of both ends, and plate and pin were cut from
+/// the drill (2.0e-4 became 3e-7 m³).
+#[test]
+fn pins_that_are_longer_than_their_drill_keep_the_plate() {
+    let plate_volume = check_surface(&plate()).unwrap().second_moments().0;
+    let area = |radius: f64| 12.0 * radius * radius * (std::f64::consts::TAU / 24.0).sin();
+    for turned in [false, true] {
+        for (z, outside) in [([-0.15, 0.15], 0.1), ([-0.005, 0.15], 0.05), ([0.05, 0.15], 0.05)] {
+            let drill = inside_out(round(0.01, [-0.1, 0.1], 24, [0.0, 0.0], 0.0, true));
+            let pin = round(0.007, z, 24, [0.0, 0.0], 0.0, true);
+            let all = joined(joined(plate(), &drill), &pin);
+            let checked = check_surface(&if turned { inside_out(all) } else { all }).unwrap();
+            let volume = checked.second_moments().0;
+            println!("{z:?} {turned}: {volume} of {plate_volume}, {:?}", checked.report.repairs());
+            assert_eq!((checked.report.holes, checked.report.lost), (1, 1), "{z:?}, {turned}");
+            let least = plate_volume - area(0.01) * 0.02 + area(0.007) * outside;
+            let most = least + area(0.007) * 0.02;
+            assert!(volume > 0.999 * least && volume < 1.001 * most, "{z:?}, {turned}: {volume}, {least} to {most}");
+        }
     }
 }

@@ -5,7 +5,7 @@
 //! inside, or it has a whole end on a face. A part that only ends in another one, like a peg or a handle, may
 //! as well be a body that was turned by mistake.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::divide::{Division, TOLERANCES};
 use super::push;
@@ -65,6 +65,14 @@ pub(in super::super) fn roles(mesh: &SurfaceMesh, part_of: &[usize], volumes: &[
     Some(if is_plain { Roles { main: 1.0, holes: plain } } else { Roles { main: -1.0, holes: turned } })
 }
 
+/// The material in which a point is.
+struct Inside {
+    /// Whether it is in that of all bodies and holes together.
+    any: bool,
+    /// The bodies in which it is.
+    bodies: Vec<usize>,
+}
+
 struct Finder<'a> {
     division: &'a Division,
     winding: Winding<'a>,
@@ -87,7 +95,7 @@ impl Finder<'_> {
 
     /// The parts with the other sign that go through the material of those given, or end on its faces.
     fn through(&self, main: f64, given: &[bool]) -> Vec<bool> {
-        let mut pieces: Vec<Vec<(usize, Place)>> = vec![Vec::new(); self.volumes.len()];
+        let mut pieces: Vec<Vec<(usize, [Inside; 2])>> = self.volumes.iter().map(|_| Vec::new()).collect();
         let mut crossings = Vec::new();
         for (number, parent) in self.division.pieces.parents.iter().enumerate() {
             let part = self.part_of[*parent];
@@ -95,22 +103,42 @@ impl Finder<'_> {
                 continue;
             }
             let Some(sides) = self.division.sides(number) else { continue };
-            let place = match sides.map(|point| self.is_in(&point, main, given, &mut crossings)) {
+            pieces[part].push((number, sides.map(|point| self.inside(&point, main, given, &mut crossings))));
+        }
+        pieces.iter().zip(self.has_end).map(|(pieces, has_end)| self.is_hole_of_any(pieces, *has_end)).collect()
+    }
+
+    /// Whether a part with these pieces is a hole in all bodies together or in one of them: a bolt in a hole
+    /// may reach beyond it.
+    fn is_hole_of_any(&self, pieces: &[(usize, [Inside; 2])], has_end: bool) -> bool {
+        let is_hole = |is_in: &dyn Fn(&Inside) -> bool| {
+            let place = |sides: &[Inside; 2]| match sides.each_ref().map(is_in) {
                 [true, true] => Place::In,
                 [false, false] => Place::Out,
                 _ => Place::On,
             };
-            pieces[part].push((number, place));
-        }
-        pieces.iter().zip(self.has_end).map(|(pieces, has_end)| self.is_hole(pieces, *has_end)).collect()
+            let pieces: Vec<_> = pieces.iter().map(|(piece, sides)| (*piece, place(sides))).collect();
+            self.is_hole(&pieces, has_end)
+        };
+        let all = pieces.iter().flat_map(|(_, sides)| sides).flat_map(|side| &side.bodies);
+        let bodies: BTreeSet<usize> = all.copied().collect();
+        is_hole(&|side| side.any)
+            || bodies.len() > 1 && bodies.iter().any(|body| is_hole(&|side| side.bodies.contains(body)))
     }
 
-    /// Whether a point is in the material of the given parts.
-    fn is_in(&self, point: &Vector3, main: f64, given: &[bool], crossings: &mut Vec<Crossing>) -> bool {
+    /// The given parts in whose material a point is.
+    fn inside(&self, point: &Vector3, main: f64, given: &[bool], crossings: &mut Vec<Crossing>) -> Inside {
         self.winding.line(point.y, point.z, crossings);
-        let before = crossings.iter().take_while(|crossing| crossing.x < point.x);
-        let ours = before.filter(|crossing| given[self.part_of[crossing.triangle as usize]]);
-        f64::from(ours.map(|crossing| crossing.change).sum::<i32>()) * main > 0.0
+        let mut turns: BTreeMap<usize, i32> = BTreeMap::new();
+        for crossing in crossings.iter().take_while(|crossing| crossing.x < point.x) {
+            let part = self.part_of[crossing.triangle as usize];
+            if given[part] {
+                *turns.entry(part).or_default() += crossing.change;
+            }
+        }
+        let is_in = |turns: i32| f64::from(turns) * main > 0.0;
+        let bodies = turns.iter().filter(|(_, turns)| is_in(**turns)).map(|(part, _)| *part).collect();
+        Inside { any: is_in(turns.values().sum()), bodies }
     }
 
     /// Whether a part with these pieces is a hole.
