@@ -42,6 +42,17 @@ impl Model {
         self.is_free(body).then(|| self.center_of_tree(data, body)).flatten().map(|center| p_WT + center)
     }
 
+    /// A measure of the smallest principal moment of inertia of a free body that carries no links, about its
+    /// centre of mass, at most that moment: the inverse of the sum of the inverse moments [kg m2]. Zero for
+    /// other bodies, and those with a moment of zero.
+    ///
+    /// Needs [`positions`](super::positions).
+    pub(crate) fn smallest_moment(&self, data: &Data, body: BodyIndex) -> f64 {
+        let inertia = &data.links[self.topology.body_link[body]].inertia;
+        let inverse = inertia.central().try_inverse().filter(|_| self.is_free(body));
+        inverse.map_or(0.0, |inverse| 1.0 / inverse.trace()).max(0.0)
+    }
+
     /// The base of the tree of `body`, if a floating or planar joint carries it on the world: two bodies of
     /// one tree have the same.
     pub(crate) fn base(&self, body: BodyIndex) -> Option<usize> {

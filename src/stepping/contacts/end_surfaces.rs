@@ -29,9 +29,9 @@ const FAR: f64 = 0.5;
 const LEANING_MIN: f64 = 1e-3;
 /// The largest number of solves that are compared.
 const SOLVES_MAX: usize = 8;
-/// The largest number of pairs of an island that are compared: it costs several solves of all its bodies, and
-/// seldom succeeds with more.
-const PAIRS_MAX: usize = 3;
+/// The largest number of contacts of an island that is compared: it costs several solves of all its bodies,
+/// and seldom succeeds with more.
+const PAIRS_MAX: u32 = 3;
 /// The end of a cylinder has normals with a larger part along its axis than this [-].
 const FLAT_END: f64 = 0.9;
 /// The largest number of times that the way from the best solution is halved.
@@ -101,8 +101,6 @@ struct Compared {
     followed: bool,
     halved: u8,
     ended: bool,
-    /// Whether its island has too many pairs.
-    is_dropped: bool,
 }
 
 /// The difference of the forces of a solution from those of its end.
@@ -150,6 +148,8 @@ pub(super) struct EndSurfaces {
     of: Vec<Option<Compared>>,
     /// The pairs that are compared, ascending.
     pairs: Vec<u32>,
+    /// The number of patches of each island.
+    counts: Vec<u32>,
 }
 
 /// The contacts of a solve.
@@ -209,7 +209,7 @@ impl EndSurfaces {
     pub(super) fn compare(&mut self, solved: &mut SolvedPatches<'_>, input: &ContactInput<'_>, v: &[f64]) -> bool {
         self.measure(solved, input, v);
         if self.solves == 0 {
-            self.drop_large_islands();
+            self.drop_large_islands(solved);
         }
         let mut again = false;
         for first in 0..self.pairs.len() {
@@ -225,24 +225,16 @@ impl EndSurfaces {
     }
 
     /// Leaves out the pairs of islands with more than [`PAIRS_MAX`].
-    fn drop_large_islands(&mut self) {
-        let Self { of, pairs, .. } = self;
-        let island = |of: &[Option<Compared>], pair: u32| of[pair as usize].map(|compared| compared.island);
-        let count = |of: &[Option<Compared>], pairs: &[u32], own| {
-            pairs.iter().filter(|pair| island(of, **pair) == own).take(PAIRS_MAX + 1).count()
-        };
-        for pair in &*pairs {
-            let own = island(of, *pair);
-            let is_large = count(of, pairs, own) > PAIRS_MAX;
-            if let Some(compared) = &mut of[*pair as usize] {
-                compared.is_dropped = is_large;
-            }
+    fn drop_large_islands(&mut self, solved: &SolvedPatches<'_>) {
+        let Self { of, pairs, counts, .. } = self;
+        counts.clear();
+        counts.resize(solved.islands.len(), 0);
+        for dof in solved.problem.patches().iter().filter_map(|patch| patch.dofs().first()) {
+            counts[solved.islands[*dof as usize] as usize] += 1;
         }
         pairs.retain(|pair| {
             let compared = &mut of[*pair as usize];
-            if compared.is_some_and(|compared| compared.is_dropped) {
-                *compared = None;
-            }
+            *compared = compared.filter(|compared| counts[compared.island as usize] <= PAIRS_MAX);
             compared.is_some()
         });
     }

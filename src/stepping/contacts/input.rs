@@ -44,8 +44,9 @@ impl<'a> ContactInput<'a> {
     /// The impulses of a step act on the momenta of bodies that start at their poses `data`. Two free bodies
     /// whose centres of mass move by d_A and d_B on their way to `there` keep their total angular momentum if
     /// the impulse acts on them at two points whose distance is d_B - d_A: this is one point of the start.
-    /// The points lie on both sides of the patch point. If one of the bodies is not free, both have the patch
-    /// point, and the result is false.
+    /// The points lie on both sides of the patch point, nearer to it for the body that is easier to turn: a
+    /// needle is hit on its axis. If one of the bodies is not free, both have the patch point, and the result
+    /// is false.
     pub(super) fn columns_on_path(
         &self,
         pair: &ContactPair,
@@ -63,8 +64,11 @@ impl<'a> ContactInput<'a> {
             let [there, start] = [there, self.data].map(|data| model.free_center_of_mass(data, body));
             there.unwrap_or_default() - start.unwrap_or_default()
         };
-        let half = 0.5 * (way(bodies.1) - way(bodies.0));
-        self.columns_apart(pair, (&(p_WC - half), &(p_WC + half)), there, columns);
+        let way = way(bodies.1) - way(bodies.0);
+        let [a, b] = [bodies.0, bodies.1].map(|body| model.smallest_moment(self.data, body));
+        let share = if a + b > 0.0 { a / (a + b) } else { 0.5 };
+        let points = (p_WC - way * share, p_WC + way * (1.0 - share));
+        self.columns_apart(pair, (&points.0, &points.1), there, columns);
         true
     }
 

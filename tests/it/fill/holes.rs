@@ -262,8 +262,8 @@ fn a_pin_in_the_free_end_of_a_hole_is_named() {
     }
 }
 
-/// A pin that is longer than its drill leaves plate and drill what they are: the parts of it outside the drill
-/// stay. The file was read as inside out if the pin sticks out of both ends, and plate and pin were cut from
+/// A pin that is longer than its drill leaves plate and drill what they are: what lies outside the drill stays
+/// of it, and what lies in the plate. The file was read as inside out if the pin sticks out of both ends, and plate and pin were cut from
 /// the drill (2.0e-4 became 3e-7 m³).
 #[test]
 fn pins_that_are_longer_than_their_drill_keep_the_plate() {
@@ -277,7 +277,7 @@ fn pins_that_are_longer_than_their_drill_keep_the_plate() {
             let checked = check_surface(&if turned { inside_out(all) } else { all }).unwrap();
             let volume = checked.second_moments().0;
             println!("{z:?} {turned}: {volume} of {plate_volume}, {:?}", checked.report.repairs());
-            assert_eq!((checked.report.holes, checked.report.lost), (1, 1), "{z:?}, {turned}");
+            assert_eq!(checked.report.holes, 1, "{z:?}, {turned}");
             let least = plate_volume - area(0.01) * 0.02 + area(0.007) * outside;
             let most = least + area(0.007) * 0.02;
             assert!(volume > 0.999 * least && volume < 1.001 * most, "{z:?}, {turned}: {volume}, {least} to {most}");
