@@ -8,7 +8,6 @@
 use std::ops::Range;
 
 use super::contacts::{ContactInput, DynamicContacts, FreePath, Pairs};
-use super::end_forces::Search;
 use super::error::{StepError, joint_of_dof};
 use super::input::{StepInput, StepStart};
 use super::joint_rows::JointRows;
@@ -48,6 +47,17 @@ struct Solved {
     report: SolveReport,
     rounds: u32,
     wrong: FrictionError,
+}
+
+/// The purpose of the solves of a step.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Search {
+    /// The usual solves, until their motion reaches no further contact.
+    Usual,
+    /// Those that are compared with their ends.
+    Compare,
+    /// Those about the surfaces that are kept.
+    Kept,
 }
 
 /// The memory of dynamic steps.

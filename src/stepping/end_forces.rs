@@ -2,24 +2,13 @@
 
 use std::ops::Range;
 
-use super::dynamic::{DynamicStep, world};
+use super::dynamic::{DynamicStep, Search, world};
 use super::input::StepInput;
 use super::result::PairFriction;
 use super::settings::ContactScheme;
 use super::snapshot::FRICTION_ERROR_MAX;
 use crate::multibody::Data;
 use crate::solvers::dynamic::FrictionError;
-
-/// The purpose of the solves of a step.
-#[derive(Clone, Copy, PartialEq)]
-pub(super) enum Search {
-    /// The usual solves, until their motion reaches no further contact.
-    Usual,
-    /// Those that are compared with their ends.
-    Compare,
-    /// Those about the surfaces that are kept.
-    Kept,
-}
 
 impl DynamicStep {
     /// Whether the step is to be solved again after a solve that ends with the velocities `v`. The problem is

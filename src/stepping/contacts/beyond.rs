@@ -78,8 +78,8 @@ impl BeyondCheck {
     }
 
     /// Looks for a pair with a pressure field at the start, whose geometries are `at_start`, or at the end,
-    /// where it `presses`, that carries a free body or base along a turn that is too large. `start` has the poses at
-    /// the start and the velocities of the step of `h` \[s\].
+    /// where it `presses`, that carries a free body or base along a turn that is too large. `start` has the
+    /// poses at the start and the velocities of the step of `h` \[s\].
     pub(super) fn find_turn(
         &mut self,
         (scene, at_start): (&Scene, &Pairs),

@@ -52,8 +52,9 @@ impl Moved<'_> {
         }
     }
 
-    /// The velocity at C that leads the base of a `body` from where `carrier` would have carried it from to where it
-    /// ends, relative to the carrier's own one; less if it moves otherwise than the carrier would lead it.
+    /// The velocity at C that leads the base of a `body` from where `carrier` would have carried it from to
+    /// where it ends, relative to the carrier's own one; less if it moves otherwise than the carrier would
+    /// lead it.
     fn error(
         &self,
         carrier: BodyIndex,

@@ -408,8 +408,8 @@ fn part(wrong: f64, force: f64) -> f64 {
     if wrong > 0.0 { wrong / force } else { 0.0 }
 }
 
-/// Whether both geometries have a flat face across the normal `along` of their contact. Bodies that touch with
-/// round sides roll, and their surface at the end is another one anyway.
+/// Whether both geometries have a flat face across the normal `along` of their contact. Bodies that touch
+/// with round sides roll, and their surface at the end is another one anyway.
 fn are_flat(pairs: &Pairs, input: &ContactInput<'_>, pair: &ContactPair, along: &Vector3) -> bool {
     [pair.A, pair.B].iter().all(|index| match input.scene.geometries()[*index].shape {
         Shape::Sphere { .. } | Shape::Capsule { .. } | Shape::Ellipsoid { .. } => false,
@@ -418,8 +418,8 @@ fn are_flat(pairs: &Pairs, input: &ContactInput<'_>, pair: &ContactPair, along: 
     })
 }
 
-/// Whether both geometries of a pair are compliant: the rims of a surface lean between such bodies. Pairs with
-/// linear dissipation are left out: their faces need the stiffness with which they are damped.
+/// Whether both geometries of a pair are compliant: the rims of a surface lean between such bodies. Pairs
+/// with linear dissipation are left out: their faces need the stiffness with which they are damped.
 fn are_compliant(input: &ContactInput<'_>, pair: &ContactPair) -> bool {
     let is_linear = input.options.dissipation == DissipationModel::Linear && pair.material.relaxation_time > 0.0;
     !is_linear && [pair.A, pair.B].iter().all(|index| input.scene.geometries()[*index].hydroelastic.is_compliant())

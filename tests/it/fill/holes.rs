@@ -262,9 +262,9 @@ fn a_pin_in_the_free_end_of_a_hole_is_named() {
     }
 }
 
-/// A pin that is longer than its drill leaves plate and drill what they are: what lies outside the drill stays
-/// of it, and what lies in the plate. The file was read as inside out if the pin sticks out of both ends, and plate and pin were cut from
-/// the drill (2.0e-4 became 3e-7 m³).
+/// A pin that is longer than its drill leaves plate and drill what they are: what lies outside the drill
+/// stays of it, and what lies in the plate. The file was read as inside out if the pin sticks out of both
+/// ends, and plate and pin were cut from the drill (2.0e-4 became 3e-7 m³).
 #[test]
 fn pins_that_are_longer_than_their_drill_keep_the_plate() {
     let plate_volume = check_surface(&plate()).unwrap().second_moments().0;
