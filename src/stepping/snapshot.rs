@@ -51,10 +51,11 @@ pub struct StepReport {
     /// The number of parts in which a step was taken. It may exceed 1 if a quasistatic step did not settle in
     /// one, in dynamic steps with error control, and in continuous steps.
     pub parts: u32,
-    /// The number of dynamic steps that were solved: with error control three for each part, accepted or
-    /// rejected; otherwise 1. In continuous steps it is the number of parts, accepted or rejected, and in
-    /// quasistatic steps that of the programs of all parts: those of weights and contacts at the end of the
-    /// step included. 0 in complementarity steps.
+    /// The number of solves of a dynamic step: 1, and more if its solution meets contacts that the problem
+    /// does not have, or has other forces at its end. With error control it is the number of dynamic steps,
+    /// three for each part, accepted or rejected. In continuous steps it is the number of parts, accepted or
+    /// rejected, and in quasistatic steps that of the programs of all parts: those of weights and contacts at
+    /// the end of the step included. 0 in complementarity steps.
     pub solves: u32,
     /// In quasistatic steps that settled with the loads of their start only, the largest difference of a
     /// joint's load at the end from the one that acted [N m] or \[N\]; 0 if it is below 4e-7 of the load, and

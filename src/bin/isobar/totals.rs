@@ -83,8 +83,12 @@ pub(super) fn summary(simulation: &Simulation, loaded: &LoadedScene, totals: &To
     ];
     if totals.solves > totals.steps {
         let (solves, parts) = (totals.solves as f64 / steps, totals.parts as f64 / steps);
-        let quasistatic = matches!(simulation.settings().stepping, Stepping::Quasistatic(_));
-        let name = if quasistatic { "quasistatic steps" } else { "error control" };
+        let settings = simulation.settings();
+        let name = match settings.stepping {
+            Stepping::Quasistatic(_) => "quasistatic steps",
+            Stepping::Dynamic(_) if settings.error_control.is_none() => "dynamic steps",
+            _ => "error control",
+        };
         rows.push((name.to_owned(), format!("{parts:.2} parts and {solves:.2} solves a step on average")));
     }
     if let Some(scheme) = simulation.report().scheme {
