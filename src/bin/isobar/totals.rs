@@ -83,10 +83,9 @@ pub(super) fn summary(simulation: &Simulation, loaded: &LoadedScene, totals: &To
     ];
     if totals.solves > totals.steps {
         let (solves, parts) = (totals.solves as f64 / steps, totals.parts as f64 / steps);
-        let settings = simulation.settings();
-        let name = match settings.stepping {
+        let name = match &simulation.settings().stepping {
             Stepping::Quasistatic(_) => "quasistatic steps",
-            Stepping::Dynamic(_) if settings.error_control.is_none() => "dynamic steps",
+            Stepping::Dynamic(options) if options.error_control.is_none() => "dynamic steps",
             _ => "error control",
         };
         rows.push((name.to_owned(), format!("{parts:.2} parts and {solves:.2} solves a step on average")));
