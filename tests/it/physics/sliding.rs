@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use isobar::contact::{ContactProperties, FaceFriction};
 use isobar::geometry::{Shape, SurfaceMesh};
-use isobar::math::{BodyIndex, Matrix3, SpatialInertia, SpatialVelocity, Vector3};
+use isobar::math::{BodyIndex, Matrix3, RigidTransform, Rotation, SpatialInertia, SpatialVelocity, Vector3};
 use isobar::multibody::State;
 use isobar::scene::{Scene, SceneBuilder};
 use isobar::stepping::{
@@ -205,21 +205,41 @@ fn dynamic(step: f64, options: DynamicStepping) -> StepSettings {
 }
 
 /// A solve about the surface of the end that fails does not end the step: that of the usual surface stands.
+/// In this state of a box that spins, the second solve finds no solution.
 #[test]
 fn trials_that_fail_do_not_end_a_step() {
-    for (modulus, spin) in [1e7, 1e8, 1e9].into_iter().flat_map(|modulus| [3.0, 5.8, 9.0].map(|spin| (modulus, spin))) {
-        let (scene, rest, body) = at_rest(a_box(0.05, modulus, &[0.0], 0.0));
-        for step in [2e-3, 5e-3, 1e-2] {
-            let mut state = rest.clone();
-            let V = SpatialVelocity::new(Vector3::z() * spin, Vector3::zeros());
-            scene.model().set_free_body_velocity(&mut state, body, &V);
-            let options = DynamicStepping { scheme: ContactScheme::Tamsi, ..DynamicStepping::default() };
-            let settings = StepSettings { face_friction: FaceFriction::Centroid, ..dynamic(step, options) };
-            let mut simulation = Simulation::new(scene.clone(), state, settings).expect("a simulation");
-            let taken = simulation.step(&JointCommand::default());
-            assert!(taken.is_ok(), "{modulus:e} Pa, {spin} rad/s, {step} s: {taken:?}");
+    let mut builder = SceneBuilder::new();
+    let properties = compliant(1e7, 10.0, FRICTION);
+    let ground = Shape::Box { size: Vector3::new(4.0, 2.0, 0.1) };
+    builder.add_geometry(BodyIndex::WORLD, "ground", at(0.0, 0.0, -0.05), ground, &properties).expect("a ground");
+    let size = Vector3::new(0.05, 0.05, 0.025);
+    let body = builder.add_body("body", of_box(0.0625, &size));
+    builder.add_geometry(body, "shape", at(0.0, 0.0, 0.0), Shape::Box { size }, &properties).expect("a geometry");
+    let scene = Arc::new(builder.build(Vector3::new(0.0, 0.0, -GRAVITY)).expect("a scene"));
+    let options = DynamicStepping { scheme: ContactScheme::Tamsi, ..DynamicStepping::default() };
+    let settings = StepSettings { face_friction: FaceFriction::Centroid, ..dynamic(1e-2, options) };
+    let mut refused = Vec::new();
+    for number in 0..60 {
+        let (yaw, spin) =
+            (0.13751193086113184 * f64::from(number % 6), 5.831840217117929 + 0.5 * f64::from(number / 6));
+        let mut state = scene.model().default_state();
+        let pose = RigidTransform::from_parts(
+            Vector3::new(-7.126777594276435e-8, -3.948832486881736e-8, 0.012498464799500827).into(),
+            Rotation::new(Vector3::new(-1.1465376740579717e-9, 3.873340275221448e-9, 0.0))
+                * Rotation::new(Vector3::z() * yaw),
+        );
+        let V = SpatialVelocity::new(
+            Vector3::new(-4.930902509169148e-9, 8.530171122950239e-8, spin),
+            Vector3::new(-4.85681515660018e-6, -2.6340584971454174e-6, -7.089477421156293e-7),
+        );
+        scene.model().set_free_body_pose(&mut state, body, &pose);
+        scene.model().set_free_body_velocity(&mut state, body, &V);
+        let mut simulation = Simulation::new(scene.clone(), state, settings.clone()).expect("a simulation");
+        if let Err(error) = simulation.step(&JointCommand::default()) {
+            refused.push(format!("yaw {yaw}, spin {spin}: {error}"));
         }
     }
+    assert!(refused.is_empty(), "{} of 60: {refused:#?}", refused.len());
 }
 
 /// Boxes that sleep on soft ground are held by their weight, also after a checkpoint. Their force was 2.4
