@@ -234,7 +234,7 @@ fn trials_that_fail_do_not_end_a_step() {
         );
         scene.model().set_free_body_pose(&mut state, body, &pose);
         scene.model().set_free_body_velocity(&mut state, body, &V);
-        let mut simulation = Simulation::new(scene.clone(), state, settings.clone()).expect("a simulation");
+        let mut simulation = Simulation::new(scene.clone(), state, settings).expect("a simulation");
         if let Err(error) = simulation.step(&JointCommand::default()) {
             refused.push(format!("yaw {yaw}, spin {spin}: {error}"));
         }
